@@ -33,8 +33,8 @@ check_words() {
     else
         say "the spelling was not checked: typos is not installed (cargo install typos-cli)"
     fi
-    # For the whole workspace: for one crate alone, libraries would have other features, and be
-    # built twice.
+    # `--workspace` is needed: for one crate alone, libraries would have other features, and would
+    # be built twice.
     cargo test --release --workspace --test tidy -- voice::
 }
 

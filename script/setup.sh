@@ -29,11 +29,12 @@ MATRIX_PACKAGES=(
 # that depends on Debian's newest kernel for clouds.
 KERNEL_PACKAGES=(qemu-system-x86 e2fsprogs linux-headers-cloud-amd64)
 KERNEL_IMAGE=linux-image-cloud-amd64
-# For building for AArch64, and running the result under an emulator.
+# The target and the packages for building for AArch64, and for running the result under an
+# emulator.
 AARCH64=aarch64-unknown-linux-gnu
 AARCH64_PACKAGES=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user)
-# Other systems, for which the library is only checked: that needs neither a linker nor the systems'
-# files.
+# Other systems, for which the library is only checked. Checking needs neither a linker nor the
+# systems' files.
 OTHER_SYSTEMS=(x86_64-apple-darwin x86_64-pc-windows-gnu x86_64-unknown-freebsd
     wasm32-unknown-unknown)
 OLDEST_RUST=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -111,8 +112,8 @@ need_packages() {
     install_without_starting "${chosen[@]}"
 }
 
-# Servers are installed as programs to record, not as services: none is started now or at the next
-# boot. A script that exits with 101 tells Debian's installation scripts to start nothing.
+# Servers are installed as programs to record, not as services: none of them is started now or at
+# the next boot. A script that exits with 101 tells Debian's installation scripts to start nothing.
 install_without_starting() {
     local policy=/usr/sbin/policy-rc.d ours='' service
     if [ ! -e "$policy" ]; then
@@ -256,8 +257,8 @@ need_other_systems() {
     done
 }
 
-# Miri needs a nightly toolchain of its own. A day's nightly may lack it, and there may be no
-# network: then only this is left out, and the tests say so.
+# Miri needs a nightly toolchain of its own. Some days' nightlies lack Miri, and there may be no
+# network. Then only Miri is left out, and the tests say so.
 need_miri() {
     has rustup && ! miri_is_there || return 0
     say "installing Miri"

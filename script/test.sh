@@ -19,12 +19,12 @@ test_all() {
     build_tests
     crate_pages
     say "testing"
-    # Not with nextest, which gives each test a process of its own: many tests share results that
-    # take long to compute, such as the figures of claims. Tests that measure, or whose threads must
-    # meet, need the processors for themselves.
+    # Tests don't run under nextest, which gives each test a process of its own: many tests share
+    # results that take long to compute, such as the figures of claims. Tests that measure, or whose
+    # threads must meet, need the processors for themselves.
     cargo test --release --workspace --no-fail-fast
-    # The locks' stress tests once more, with overflow checks and debug assertions. The same
-    # features for both, since otherwise the library is built twice.
+    # The locks' stress tests run once more, with overflow checks and debug assertions. Both
+    # commands use the same features, since otherwise the library would be built twice.
     cargo test --package syncline --features "$MIRI_FEATURES" --no-fail-fast
     cargo test --package syncline --features "$MIRI_FEATURES" --test miri
     run_miri "$MIRI_SEEDS"
@@ -61,13 +61,13 @@ test_programs() {
     test_targets
 }
 
-# Builds the tests as well, because they turn on features of libraries: otherwise much is built
-# twice.
+# Builds the tests as well, because they turn on features of libraries. Otherwise much would be
+# built twice.
 build_tests() {
     say "building"
     cargo build --release --workspace --all-targets
-    # Otherwise tests check that the files that they run, and that cargo doesn't build for them, are
-    # up to date.
+    # Without this variable, tests check that the files that they run, and that cargo doesn't build
+    # for them, are up to date.
     export SYNCLINE_JUST_BUILT=1
 }
 
@@ -85,13 +85,14 @@ targets_of() {
     done
 }
 
-# For the whole workspace: for some crates alone, cargo would build libraries with other features.
+# Runs tests with `--workspace`: for some crates alone, cargo would build libraries with other
+# features.
 test_targets() {
     say "testing"
     cargo test --release --workspace --no-fail-fast "${targets[@]}"
 }
 
-# The schedules that the tests try under each model: one for each of two processors, which takes
+# How many schedules the tests try under each model: one for each of two processors, which takes
 # about two and a half minutes.
 MIRI_SEEDS=2
 MIRI_MODELS=('' -Zmiri-tree-borrows)
@@ -108,8 +109,8 @@ miri() {
     run_miri "$seeds"
 }
 
-# Runs the library's small tests, and some of its C interface's, under Miri, in each model with
-# seeds from 0 on. Each seed is another order of the threads, and of when their stores become
+# Runs the library's small tests, and some tests of its C interface, under Miri: in each model, with
+# seeds from 0 on. Each seed gives another order in which threads run and their stores become
 # visible.
 run_miri() {
     if ! has rustup || ! miri_is_there; then

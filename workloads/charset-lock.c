@@ -1,6 +1,6 @@
 /* A database compares strings by the tables of their character sets. A thread that needs a set
- * asks for it under one lock, which protects the state of all sets: whether they are loaded, how
- * often they were used, and how often each letter was. (Modelled on MySQL's
+ * asks for it under one lock, which protects the state of all sets: whether they are loaded, and
+ * how often each set and each letter was used. (Modelled on MySQL's
  * get_internal_charset.)
  *
  * Fixed: a lock for each set. */

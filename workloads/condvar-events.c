@@ -1,6 +1,6 @@
-/* A solver hands out a frame's work in thousands of small pieces, and waits for each to be done
- * before the next begins. The threads only have to exchange two counters, but these go through a
- * mutex and two condition variables, and so through the kernel's scheduler. (Modelled on
+/* A solver hands out a frame's work in thousands of rounds of one small piece for each thread, and
+ * waits for the end of each round. The threads only have to exchange two counters, but these go
+ * through a mutex and two condition variables, and so through the kernel's scheduler. (Modelled on
  * facesim's task queue.)
  *
  * Fixed: two hundred pieces at a time. */

@@ -1,5 +1,5 @@
-/* Threads estimate an area by throwing darts, and draw the darts from `rand`, which takes one lock inside the C
- * library for each number.
+/* Threads estimate an area by throwing darts, and draw the darts from `rand`, which takes one lock
+ * inside the C library for each number.
  *
  * Fixed: each thread has a generator of its own. */
 #include "workload.h"

@@ -24,7 +24,7 @@ static inline unsigned sum_of_digits(uint64_t number) {
     return sum;
 }
 
-/* In a larger program it would be called from many files. */
+/* In a larger program, many files would call this function. */
 __attribute__((noinline)) static unsigned format(uint64_t number) {
     pthread_mutex_lock(&format_lock); /* FINDING local-data-only */
     unsigned sum = sum_of_digits(number);

@@ -1,6 +1,6 @@
-/* Readers constantly use the size and the start of a table, without a lock: both change only
- * when the table grows. On the same cache line lies the lock under which a collector counts,
- * millions of times a second. Each time it is taken, the readers lose the line.
+/* Readers constantly use the size and the start of a table, without a lock: both change only when
+ * the table grows. A collector counts under a lock, millions of times a second, and the lock is on
+ * the same cache line. Each time the collector takes the lock, the readers lose the line.
  *
  * Fixed: the lock lies elsewhere, on a line of its own. The collector may have more to do. */
 #include "workload.h"

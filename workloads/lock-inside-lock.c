@@ -1,7 +1,7 @@
 /* Each of a server's connections has a lock, which a thread holds while it works for the
- * connection. The connection's random generator has a lock as well, from the time when it was
- * shared; now only the thread that holds the connection uses it. (Modelled on MySQL, whose
- * fastmutex called random() with its lock inside.)
+ * connection. The connection's random generator has a lock as well, which dates from the time when
+ * the generator was shared. Now only the thread that holds the connection's lock uses the
+ * generator. (Modelled on MySQL, whose fastmutex called random() with its lock inside.)
  *
  * Fixed: the generator has no lock. */
 #include "workload.h"

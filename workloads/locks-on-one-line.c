@@ -1,6 +1,6 @@
-/* Each thread counts into a histogram of its own, under a lock that only this thread takes, and the
- * first thread, when it adds up all histograms now and then. The locks are an array, so neighbours
- * share a cache line, and threads that never meet take the line from each other.
+/* Each thread counts into a histogram of its own, under a lock of its own. Only the first thread
+ * takes the others' locks too, when it adds up all histograms now and then. The locks are an array,
+ * so neighbours share a cache line, and threads that never meet take the line from each other.
  *
  * Fixed: each lock has a line of its own. */
 #include "workload.h"

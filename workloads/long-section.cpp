@@ -1,7 +1,7 @@
-/* Each task of an annealing starts with a random generator of its own. The seeds come from a
- * shared counter, and its lock is held while the generator is built and warmed up, though
- * only the counter is shared. It is taken a few hundred times a second, and is nearly always
- * contended. (Modelled on canneal.)
+/* Each task of an annealing starts with a random generator of its own. The seeds come from a shared
+ * counter, and its lock is held while the generator is built and warmed up, though only the counter
+ * is shared. The lock is taken a few hundred times a second, and is nearly always contended.
+ * (Modelled on canneal.)
  *
  * Fixed: the section takes the seed, and the generator is built after it. */
 #include "workload.h"

@@ -3,8 +3,8 @@
  * last piece is done: most acquisitions are checks that find nothing, while others work (the
  * shape of volrend's and radiosity's task queues, in Splash-3).
  *
- * Fixed: the checked state is atomic, and the lock is only taken where there seems to be work; a
- * thread that finds none goes to the barrier. */
+ * Fixed: the checked state is atomic, and a thread takes a queue's lock only if the queue seems to
+ * have work. A thread that finds none goes to the barrier. */
 #include "workload.h"
 
 

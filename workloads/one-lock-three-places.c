@@ -1,7 +1,7 @@
 /* One lock protects a cache: finding, storing and dropping an item each take it, so the threads'
- * waiting is spread over three call sites. Under it the items' memory has a lock of its own,
- * which no longer excludes anything, and a background thread waits with it for the table to grow
- * (the shape of memcached 1.4.4's cache_lock).
+ * waiting is spread over three call sites. The items' memory still has a lock of its own, which is
+ * only taken under the cache's lock and so excludes nothing. A background thread uses the cache's
+ * lock to wait for the table to grow (the shape of memcached 1.4.4's cache_lock).
  *
  * Fixed: the cache has parts, each with a lock. */
 #include "workload.h"

@@ -1,7 +1,7 @@
-/* Threads meet after every step of a clustering. The barrier is home-made: a counter under a
- * mutex, which each waiting thread polls, with trylock in order not to sleep. The waiting
- * threads take the processors of those they wait for. (Modelled on streamcluster and its
- * parsec_barrier.)
+/* Threads meet after every step of a clustering. The barrier is home-made: a counter under a mutex,
+ * which each waiting thread polls. The threads use trylock in order not to sleep. The waiting
+ * threads take the processors from the threads that they wait for. (Modelled on streamcluster and
+ * its parsec_barrier.)
  *
  * Fixed: pthread_barrier_wait. */
 #include "workload.h"

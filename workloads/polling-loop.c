@@ -1,6 +1,6 @@
-/* Threads work in rounds, and meet after each at a barrier of the program's own, in which a thread reads
- * the round's number until the last thread has come. If there are more threads than processors, threads
- * that poll keep those that work from running.
+/* Threads work in rounds, and meet after each at a barrier of the program's own, in which a thread
+ * reads the round's number until the last thread has arrived. If there are more threads than
+ * processors, the polling threads keep the working ones from running.
  *
  * Fixed: the C library's barrier, in which they sleep. */
 #include "workload.h"

@@ -1,4 +1,4 @@
-/* A thread asks another one for answers, one after the other, and sleeps for a millisecond whenever an
+/* A thread asks another one for answers, one at a time, and sleeps for a millisecond whenever the
  * answer is not there yet. An answer takes microseconds, so nearly all of the run is spent asleep.
  *
  * Fixed: the thread waits for a condition. */

@@ -1,6 +1,6 @@
-/* An event loop keeps its timers in a ring under a mutex, since another thread may set one of them,
- * which hardly ever happens. There are millions of sections a second, a handful of instructions
- * each, none contended. (Modelled on Apache's timer queue.)
+/* An event loop keeps its timers in a ring under a mutex, since another thread may set a timer.
+ * This hardly ever happens. There are millions of sections a second, of a handful of instructions
+ * each, and none is contended. (Modelled on Apache's timer queue.)
  *
  * Fixed: a spinlock. */
 #include "workload.h"

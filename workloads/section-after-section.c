@@ -1,7 +1,7 @@
-/* For each request a server counts requests, bytes, answers and the last time under the same lock,
- * and acquires it again for each of them. It is the worker's own lock, which another thread takes
- * only for one of ten thousand requests, so threads hardly ever wait: the cost is that of taking it
- * four times.
+/* For each request, a server updates its counts of requests, bytes and answers and the time of the
+ * last request, and acquires the same lock for each of the four. The lock is the worker's own.
+ * Another thread takes it only for one of ten thousand requests, so threads hardly ever wait: the
+ * cost is that of taking the lock four times.
  *
  * Fixed: the worker counts a hundred requests for itself, and adds them in one section. */
 #include "workload.h"

@@ -1,8 +1,8 @@
 /* A program corrects batches of records with several threads. Between two batches, its first thread
- * compresses and writes the corrected one and reads the next, and the others wait. (Modelled on
- * Lighter, issue 14.)
+ * compresses and writes the corrected batch and reads the next one, while the other threads wait.
+ * (Modelled on Lighter, issue 14.)
  *
- * Fixed: the others already correct the next batch meanwhile. */
+ * Fixed: meanwhile the others correct the next batch. */
 #include "workload.h"
 
 enum { RECORDS = 64, BATCHES_AT_ONCE = 2 };

@@ -1,7 +1,7 @@
-// Two threads or more classify packets, and count the packets of each class in counters that all
-// threads share. No lock is involved: each count is one atomic instruction. But the line with the
-// counters moves to the other processor and back for nearly every packet, which takes longer than
-// to classify the packet.
+// Two or more threads classify packets, and count the packets of each class in counters that all
+// threads share. No lock is involved: each count is one atomic instruction. But for nearly every
+// packet the line with the counters moves from one processor to another, which takes longer than
+// classifying the packet.
 //
 // Fixed: each thread has counters of its own, which are added up at the end.
 #include "workload.h"

@@ -1,6 +1,6 @@
 /* Threads take nodes for their lists from one pool, and give them back. A section of the pool's
- * lock moves one node, and a list gets all of its nodes in a row: a thread that has just
- * released the lock takes it again before a woken waiter has got to it.
+ * lock moves one node, and a list gets all of its nodes in a row: a thread that has just released
+ * the lock takes it again before a woken waiter can.
  *
  * Fixed: a thread keeps the nodes that it has given back, and goes to the pool only if it has none. */
 #include "workload.h"

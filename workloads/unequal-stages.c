@@ -10,7 +10,7 @@ enum { STAGES = 3, ROOM = 16 };
 static const long PICTURES = 1600, LOADING = 50000, EXTRACTING = 75000, RANKING = 60000;
 static const long INDEX_NANOSECONDS = 2000000;
 
-/* A queue with room for a few pictures; 0 ends it. */
+/* A queue with room for a few pictures. An entry 0 ends the thread that takes it. */
 struct queue {
     pthread_mutex_t lock;
     pthread_cond_t not_empty, not_full;

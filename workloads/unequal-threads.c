@@ -1,6 +1,6 @@
-/* Files are sorted by size, and each thread gets equally many of them, in order: the last thread
- * has the large files. After each pass all threads meet at a barrier, where the others wait for
- * the last one.
+/* Files are sorted by size, and each thread gets equally many consecutive files, so the last thread
+ * gets the large ones. After each pass all threads meet at a barrier, where the others wait for the
+ * last thread.
  *
  * Fixed: files are dealt out one by one. */
 #include "workload.h"

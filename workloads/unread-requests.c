@@ -45,7 +45,7 @@ static void ask(int connection, uint64_t question) {
     require(reply == work(question, STEPS), "an answer");
 }
 
-/* A client's user needs some time until the next request. Meanwhile the server may say something. */
+/* The time between two requests of a client. Meanwhile the server must send nothing. */
 static void pause_client(int connection) {
     struct pollfd said = {connection, POLLIN, 0};
     require(poll(&said, 1, PAUSE_MILLISECONDS) == 0, "an answer without a question");

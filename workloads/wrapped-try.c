@@ -1,7 +1,7 @@
 /* Threads store items in a table that has a lock for each bucket, and one for the list of all
- * items. A function that is inlined everywhere takes both kinds of lock by trying until it
- * succeeds (the shape of memcached 1.4.15's mutex_lock). Threads rarely meet at buckets but
- * often at the list, whose lock's holder may wait for a processor that is busy with tries.
+ * items. A function that is inlined everywhere takes both kinds of lock by trying until it succeeds
+ * (the shape of memcached 1.4.15's mutex_lock). Threads rarely meet at buckets but often at the
+ * list. There the holder may have to wait for a processor that is busy with tries.
  *
  * Fixed: the function waits. */
 #include "workload.h"

@@ -1,6 +1,6 @@
-/* Accounts have reader-writer locks, in case a thread only wants to read a balance, which never
- * happens. Every booking reads the last bookings of its account and adds itself, so it takes the
- * lock as a writer, and pays for the lock's support of readers.
+/* Accounts have reader-writer locks, in case a thread only wants to read a balance. But no thread
+ * does: every booking reads the last bookings of its account and adds itself, so it takes the lock
+ * as a writer, and pays for the lock's support of readers.
  *
  * Fixed: mutexes. */
 #include "workload.h"

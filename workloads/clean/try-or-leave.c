@@ -1,5 +1,5 @@
 /* Statistics are published with a try: a thread that finds the lock taken keeps its numbers, and
- * publishes more of them next time. No thread tries twice in a row, and only its end waits. */
+ * publishes more of them next time. No thread tries twice in a row, or waits before its end. */
 #include "workload.h"
 
 enum { KINDS = 128 };

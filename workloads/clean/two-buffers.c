@@ -1,5 +1,5 @@
-/* Threads add lines to a buffer, seldom and quickly; a writer takes the full buffer, leaves an
- * empty one, and does its slow writing without a lock. */
+/* Threads seldom add lines to a buffer, and add them quickly. A writer takes the full buffer,
+ * leaves an empty one, and does its slow writing without a lock. */
 #include "workload.h"
 
 enum { LINE = 64, ROOM = 256 };

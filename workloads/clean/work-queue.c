@@ -1,5 +1,5 @@
 /* Workers wait for jobs that arrive from outside, one every two milliseconds; a job wakes one
- * worker. They wait most of the time, and lose nothing by it. */
+ * worker. The workers wait most of the time, but only because there are no jobs. */
 #include "workload.h"
 
 static const long JOBS = 400, STEPS = 150000, ARRIVAL_NANOSECONDS = 2000000;

@@ -1,7 +1,7 @@
 /* Prices of European options by Black and Scholes's formula, repeatedly, like PARSEC's program.
  *
- * Verified by the parity of puts and calls, C - P = S - K exp(-r t), which the formula for
- * either of them does not use. */
+ * Verified with the parity of puts and calls, C - P = S - K exp(-r t), which the formula for either
+ * of them does not use. */
 #include <math.h>
 
 #include "parallel.h"

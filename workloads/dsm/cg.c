@@ -1,7 +1,7 @@
 /* NAS CG: the largest eigenvalue of a sparse matrix by the inverse power method, with 25 steps
  * of the conjugate gradient method in each. Vectors are written in parts and read as a whole.
  *
- * Verified by the values that the benchmark gives for classes S, W and A (RNR-94-007, section
+ * Verified with the values that the benchmark gives for classes S, W and A (RNR-94-007, section
  * 2.4; the reference implementation's `cg`). */
 #include <math.h>
 
@@ -60,7 +60,7 @@ static size_t make_matrix(const sparse_t *vectors, int fill) {
     double *row = calloc((size_t)n, sizeof *row), ratio = pow(0.1, 1.0 / n);
     char *used = calloc((size_t)n, 1);
     int *list = malloc((size_t)n * sizeof *list);
-    /* Which vectors have an element in a row. */
+    /* For each row, the vectors that have an element in the row. */
     int *heads = malloc((size_t)n * sizeof *heads);
     size_t links = (size_t)n * (classes[class].nonzero + 1), link = 0, all = 0;
     int *next = malloc(links * sizeof *next), *vector = malloc(links * sizeof *vector);

@@ -1,7 +1,7 @@
 /* NAS EP: pairs of Gaussian deviates, counted by the square ring that contains them. Almost
  * nothing is shared.
  *
- * Verified by the sums that the benchmark's specification gives for classes S, W and A
+ * Verified with the sums that the benchmark's specification gives for classes S, W and A
  * (RNR-94-007, section 2.3; the reference implementation's `ep`). */
 #include <math.h>
 

@@ -1,7 +1,7 @@
-/* Gravitation of n bodies over a few steps, every body with every other.
+/* Gravitation of n bodies over a few steps; each body attracts every other.
  *
- * Verified by the same steps in one thread, in memory of its own, bit for bit: the order of
- * additions does not depend on the number of threads. */
+ * Verified against the same steps in one thread, in memory of its own. The results must agree bit
+ * for bit, since the order of additions does not depend on the number of threads. */
 #include <math.h>
 
 #include "parallel.h"

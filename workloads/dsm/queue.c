@@ -1,11 +1,12 @@
 /* A priority queue that all threads use: a pairing heap in shared memory, under one lock. Each
  * thread inserts and removes in turn, but omits every eighth removal. It works a little in between.
  *
- * Second argument: operations of each thread. Third: how sections are run: `lock` (the cohort
- * lock; plain, a pthread mutex), or `with` (sent to the thread that holds the lock).
+ * Second argument: operations of each thread. Third: how sections are run: `lock` (under the cohort
+ * lock or, in a plain program, a pthread mutex), or `with` (sent to the thread that holds the
+ * lock).
  *
- * Verified by the removed and the left items: together, their number and sum are those of the
- * inserted ones, and those that are left come out in order. */
+ * Verified with the removed items and those that are left: together, their number and sum are those
+ * of the inserted items, and the items that are left come out in order. */
 #include "parallel.h"
 
 typedef struct node {

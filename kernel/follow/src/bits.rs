@@ -11,10 +11,10 @@
 //!          jmp   retry
 //! ```
 //!
-//! `lock bts` also sets bits that are no locks, but then no `pause` follows where the bit was set
-//! already. Nor does one follow a failed try (`bit_spin_trylock`), so tries are not recognized. The
-//! conditional jump ends the emulator's block. Whether the bit was taken is therefore known from
-//! the address of the next block at the same level.
+//! `lock bts` also sets bits that are not locks. In that case, no `pause` follows on the path that
+//! is taken if the bit was set already. No `pause` follows a failed try (`bit_spin_trylock`)
+//! either, so tries are not recognized. The conditional jump ends the emulator's block. Whether the
+//! bit was taken is therefore known from the address of the next block at the same level.
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
@@ -83,8 +83,9 @@ pub fn attempt(
     Some(Attempt { byte: bit / 8, bit: bit % 8, site, taken, busy })
 }
 
-/// The first instruction from an address on that fits, among [`NEAR`] instructions. The search
-/// follows unconditional jumps, does not take conditional ones, and ends at a call or return.
+/// The first instruction that fits among the next [`NEAR`] instructions from an address on. The
+/// search follows unconditional jumps, does not take conditional ones, and ends at a call or
+/// return.
 fn first(
     mut address: u64,
     read: &mut impl FnMut(u64) -> Option<Vec<u8>>,

@@ -73,7 +73,7 @@ pub enum Mem {
     Word(Role),
     /// A lock is released.
     Release(Role),
-    /// A bit is set that may be a lock.
+    /// A bit that may be a lock is set.
     Attempt(Attempt),
     /// A bit is cleared: a release, if it is a lock that is held, and otherwise data.
     Clear {
@@ -266,7 +266,7 @@ impl Code {
                     && insn.memory_size().size() == 1
                     && insn.memory_base() != Register::RSP;
                 let plain = matches!(role.kind, Kind::Spin | Kind::Rwlock) && !role.shared;
-                // Words behind the first, such as a semaphore's owner, are not the lock.
+                // Words after the first, such as a semaphore's owner, are not the lock.
                 if (locked || plain && byte) && insn.memory_displacement64() == 0 {
                     meaning.mem = Some(Mem::Release(role));
                 }
@@ -290,10 +290,10 @@ impl Code {
         }
     }
 
-    /// Whether this instruction leaves the function in this range by a jump to a function that does
-    /// nothing with the lock, and returns to the caller (a tail call). For example, `mutex_lock_io`
-    /// ends with a jump to `io_schedule_finish` once it has the lock. A jump to a function that
-    /// waits for the lock does not count.
+    /// Whether this instruction leaves the function in this range with a tail call: a jump to a
+    /// function that does nothing with the lock and then returns to the caller. For example,
+    /// `mutex_lock_io` ends with a jump to `io_schedule_finish` once it has the lock. A jump to a
+    /// function that waits for the lock does not count.
     fn is_left_by(&self, insn: &Instruction, function: Range<u64>) -> bool {
         let target = insn.near_branch_target();
         insn.mnemonic() == Mnemonic::Jmp
@@ -331,9 +331,10 @@ fn is_locked(insn: &Instruction) -> bool {
     in_memory && (insn.has_lock_prefix() || insn.mnemonic() == Mnemonic::Xchg)
 }
 
-/// The access of an instruction to memory; `None` if there is none that counts. Calls and pushes
-/// count. Other accesses relative to the stack pointer, and those to per-processor variables,
-/// don't; nor do any others of a function that accesses only the lock itself (`own`).
+/// The access of an instruction to memory; `None` if it makes no access that counts. Calls and
+/// pushes always count. Other accesses don't count if they are relative to the stack pointer, if
+/// they are to per-processor variables, or if the instruction is in a function that accesses only
+/// the lock itself (`own`).
 fn access(insn: &Instruction, own: bool, info: &mut InstructionInfoFactory) -> Option<Mem> {
     match insn.mnemonic() {
         // A call through memory also reads its target. That access is not recorded, since such a

@@ -8,7 +8,8 @@
 //!
 //! Invariants, whose violations [`Broken`] counts:
 //! 1. Every released lock was acquired.
-//! 2. A lock is released at the level at which it was acquired.
+//! 2. A lock is released at its own level: the one at which it was acquired, or to which it has
+//!    passed since.
 //! 3. A task that returns to user space holds no lock.
 
 mod bits;
@@ -152,7 +153,7 @@ pub struct Task {
     spare: Vec<Level>,
     /// Violations so far.
     pub broken: Broken,
-    /// The first violations, one by one, since a processor last took them.
+    /// The first violations since a processor last took the list.
     pub breaches: Vec<Breach>,
 }
 
@@ -373,7 +374,8 @@ impl Task {
         self.all_held().any(|held| held.is(role, lock))
     }
 
-    /// A lock is released. `None` if it was not taken.
+    /// A lock is released. Returns the section that ends; `None` if the task does not hold the
+    /// lock.
     pub fn release(&mut self, role: Role, lock: u64, now: u64) -> Option<Finished> {
         let found = self.levels.iter().enumerate().rev().find_map(|(level, of)| {
             Some((level, of.held.iter().rposition(|held| held.is(role, lock))?))
@@ -445,8 +447,8 @@ impl Task {
         self.levels.iter().flat_map(|level| &level.held)
     }
 
-    /// Forgets all held locks, accesses and violations, which is done when recording begins;
-    /// returns the forgotten locks.
+    /// Forgets all held locks, accesses and violations, and returns the forgotten locks. Called
+    /// when recording begins.
     pub fn forget(&mut self) -> Vec<Held> {
         let held = self.all_held().copied().collect();
         for level in &mut self.levels {

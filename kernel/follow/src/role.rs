@@ -1,4 +1,5 @@
-//! The roles of the kernel's functions: which acquire a lock, release one, or wait for one.
+//! The roles of the kernel's functions: which functions acquire a lock, release one, or wait for
+//! one.
 //!
 //! The names are those of Linux 6.1 to 6.12 on x86-64. A kernel that lacks some of them has other
 //! variants of these functions.
@@ -97,7 +98,7 @@ pub const ROLES: [(&str, Role); 25] = [
     ("downgrade.unlock", role(Kind::Rwsem, false, Action::Downgrade)),
 ];
 
-/// The name of the role of the function with this name.
+/// The name of the role that the function with this name has.
 pub fn name_of(function: &str) -> Option<&'static str> {
     const RAW: [(&str, &str); 9] = [
         ("_raw_spin_lock", "spin.lock"),

@@ -181,7 +181,7 @@ impl Btf {
     }
 
     /// Like [`Btf::field`], for a variable; the path begins with the name of its structure, as in
-    /// `rq.__lock`. `None` also if the variable is a lock itself, or has no named structure.
+    /// `rq.__lock`. It is also `None` if the variable is a lock itself, or has no named structure.
     pub fn field_of_variable(&self, variable: &str, offset: u64) -> Option<String> {
         let mut at = *self.variables.get(variable)?;
         for _ in 0..DEPTH {

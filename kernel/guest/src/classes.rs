@@ -22,7 +22,7 @@ const LARGEST_ALONE: u64 = 64;
 /// Addresses of the array of `struct page`.
 const PAGES: Range<u64> = 0xffff_ea00_0000_0000..0xffff_eb00_0000_0000;
 
-/// Caches, each with the type of its objects; most of these types have another name than the cache.
+/// Caches, each with the type of its objects. Most of these types don't have the cache's name.
 const TYPES: [(&str, &str); 16] = [
     ("inode_cache", "inode"),
     ("filp", "file"),
@@ -163,7 +163,7 @@ impl Classes {
         if let Some(offset) = areas.map(|area| address - area).min().filter(|&o| o < PER_CPU)
             && let Some((symbol, distance)) = self.symbols.find_per_cpu(offset)
         {
-            // Memory that was allocated per processor lies behind the variables, and has no name.
+            // Memory that was allocated per processor comes after the variables, and has no name.
             if symbol.name == PER_CPU_END {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! The kernel's own count of waits, by its tracepoint `lock:contention_begin`: a second source that
-//! checks what the plugin has seen of the same run.
+//! The kernel's own count of waits, from its tracepoint `lock:contention_begin`. It is a second
+//! source, with which the plugin's waits in the same run are checked.
 //!
 //! A histogram in tracefs counts by lock and kind. The histogram runs a little longer than the
 //! recording.

@@ -33,8 +33,8 @@ pub struct Row {
     /// Average number of conflicting bytes of a conflicting pair of a section that waited and a
     /// section that it waited for.
     pub contended_bytes: f64,
-    /// Pairs of a section and one of the previous sections of its lock that another thread
-    /// executed. Two sections of readers are no pair.
+    /// Pairs of a section and a previous section of the same lock that another thread executed. Two
+    /// readers' sections don't count as a pair.
     pub pairs: u64,
     /// The share of these pairs that conflicts.
     pub conflicts: f64,
@@ -68,8 +68,8 @@ pub struct Report {
     pub contended: u64,
     /// Number of locks.
     pub locks: usize,
-    /// Mean share of independent pairs, weighted by the time held; `None` if no pair was compared,
-    /// or only pairs of locks with weight 0.
+    /// Mean share of independent pairs over the locks, each weighted by the total time for which it
+    /// was held; `None` if no pair was compared, or only pairs of locks with weight 0.
     pub independence: Option<f64>,
     /// The number of the guest's processors that this independence can keep busy.
     pub busy: Option<f64>,

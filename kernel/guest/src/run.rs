@@ -200,8 +200,8 @@ fn lacks(error: Error) -> Error {
     }
 }
 
-/// Runs the load. `folder` is that of a new recording; the trace goes there, and everything else
-/// into [`FOLDER`].
+/// Runs the load. `folder` is the folder of a new recording. The trace goes there, and everything
+/// else into its subfolder [`FOLDER`].
 ///
 /// # Errors
 /// Same errors as [`Machine::boot`], [`Image::new`], [`Load::add_to`] and [`crate::disk::make`].
@@ -250,7 +250,7 @@ pub fn run(
         ..machine(settings, &image)
     };
     let ended = machine.boot(each_line, told_to_end);
-    // Large files that can be made again.
+    // These files are large, and can be made again.
     let _ = fs::remove_file(&image);
     let _ = fs::remove_file(&disk);
     about.complete = ended.is_ok();

@@ -1,5 +1,5 @@
-//! Markers by which this process talks to the plugin: instructions without effect, with a number in
-//! them.
+//! Markers with which this process talks to the plugin: instructions that have no effect and
+//! contain a number.
 //!
 //! `nop dword ptr [rax + NUMBER]` takes seven bytes and changes nothing. The plugin recognizes its
 //! bytes when the instruction is translated, so a marker needs no device and no driver.

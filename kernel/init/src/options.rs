@@ -9,7 +9,7 @@ pub struct Options {
     pub learn: bool,
     /// The load.
     pub load: String,
-    /// Length of `small` and `fs`; 1 is the shortest.
+    /// The length of the loads `small` and `fs`; 1 is the shortest.
     pub scale: u32,
 }
 

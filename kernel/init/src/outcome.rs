@@ -1,4 +1,4 @@
-//! Reports how the load ended, in one line on the console that the host looks for.
+//! Reports how the load ended, in one line on the console. The host looks for this line.
 
 /// Prints the line.
 pub fn tell(outcome: &Result<(), String>) {

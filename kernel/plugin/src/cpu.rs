@@ -32,7 +32,7 @@ const KERNEL: u64 = 0xffff_8000_0000_0000;
 const STACK: u64 = 16 << 10;
 
 static ON: AtomicBool = AtomicBool::new(false);
-/// How often recording has begun.
+/// How many times recording has begun.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
 static ORDER: AtomicU64 = AtomicU64::new(1);
 static THREADS: AtomicU32 = AtomicU32::new(0);
@@ -76,7 +76,7 @@ struct Known {
 struct Cpu {
     number: usize,
     current: Box<Known>,
-    /// Locks that the outgoing task has left held for the incoming one.
+    /// Locks that the outgoing task still held and that pass to the incoming one.
     between: Vec<Held>,
     in_user: bool,
     /// Whether accesses count: recording is on, and a lock is held at the current level.
@@ -137,7 +137,7 @@ pub fn stop() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// The latest tick that a processor has reported, and the violations during the recording.
+/// The latest tick that any processor has reported, and the violations during the recording.
 pub fn outcome() -> (u64, Broken) {
     (LATEST.load(Ordering::Relaxed), *BROKEN.lock().expect("nothing panics with it"))
 }

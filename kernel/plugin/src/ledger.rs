@@ -1,8 +1,9 @@
-//! A lossy table of the locks' holders on all processors: a wait is recorded with the holder.
+//! A lossy table of the locks' holders on all processors. The plugin records a wait together with
+//! the holder from this table.
 //!
 //! Each lock has one slot, by its address; two locks with the same slot evict each other. If an
 //! entry is lost, the task that was waited for stays unknown, and the clocks may get out of order
-//! (see below); no acquisition gets lost by that.
+//! (see below). No acquisition is lost.
 //!
 //! The table also keeps the processors' clocks in order. Each processor counts its own
 //! instructions, and two counts may differ. An acquisition of a lock must be later than the release
@@ -44,7 +45,7 @@ fn slot(lock: u64) -> &'static Slot {
     &TABLE[(mixed(lock) >> 48) as usize]
 }
 
-/// Bits that tell the locks of a slot apart.
+/// Bits that distinguish the locks that share a slot.
 fn tag(lock: u64) -> u64 {
     mixed(lock) >> 32 & TAG
 }

@@ -15,8 +15,8 @@ const NAPS: u32 = 20;
 
 struct One {
     executed: AtomicU64,
-    /// Whether the processor executes. It does from its first call of [`advance`] until it becomes
-    /// idle, and again from each next call until it becomes idle again.
+    /// Whether the processor executes. A call of [`advance`] sets this, and it stays set until the
+    /// processor becomes idle.
     busy: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-// The locks of Concurrency Kit (ck), in the same loops as `src/locks/arena.rs` has for all other
+// The locks of Concurrency Kit (ck), in the same loops that `src/locks/arena.rs` has for all other
 // locks.
 //
 // ck is a library of headers, so its locks inline into these loops, as the locks of Rust libraries

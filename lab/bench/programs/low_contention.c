@@ -1,4 +1,4 @@
-// Two threads that mostly work and seldom want the same lock.
+// Two threads that mostly compute and seldom want the same lock.
 //
 //     low_contention ROUNDS
 //

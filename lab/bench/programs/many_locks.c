@@ -2,7 +2,7 @@
 //
 //     many_locks LOCKS
 //
-// Prints the bytes by which the resident memory grows while all mutexes are locked and unlocked for
+// Prints how many bytes the resident memory grows by while all mutexes are locked and unlocked for
 // the first time. The pages of the mutexes are touched before that.
 #include "common.h"
 

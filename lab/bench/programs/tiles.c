@@ -39,7 +39,7 @@ static long take(struct queue *queue, struct share *share) {
 static double ray(long tile) {
     double left = 1, at = (double)tile / TILES;
     for (int s = 0; s < STEPS; s++) {
-        at = 3.7 * at * (1 - at); // never twice the same, and in no table
+        at = 3.7 * at * (1 - at); // never the same twice, and in no table
         left *= 1 - at / STEPS;
     }
     return left;

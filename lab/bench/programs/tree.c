@@ -23,7 +23,7 @@ struct body {
 struct node {
     struct node *parts[8];
     const struct body *body; // of a leaf
-    double mass, sum[3];     // of the bodies in it, and of where they are
+    double mass, sum[3];     // the number of its bodies, and the sum of their positions
     long visits;
 };
 
@@ -104,7 +104,7 @@ static void insert(struct node *node, const struct body *body, const double *cen
 // The square of a body's distance from the mean position of other bodies. `way` gets the vector to
 // that position.
 static double square_of_way(const struct body *body, const double *sum, double mass, double *way) {
-    double square = 1e-4; // so that nothing is infinite
+    double square = 1e-4; // so that no force is infinite
     for (int i = 0; i < 3; i++) {
         way[i] = sum[i] / mass - body->at[i];
         square += way[i] * way[i];

@@ -1,11 +1,11 @@
 //! The cost of recording a server that is already running: how long its threads are stopped, how
-//! fast it is while it is recorded, and whether its speed recovers afterwards.
+//! fast the server is while it is recorded, and whether its speed recovers afterwards.
 //!
 //! Four memcached servers run at the same time: one to which Syncline never attached, one that was
 //! started under `syncline record`, one to which Syncline is attached, and one from which it has
 //! detached. Clients put the same load on each in turn. The comparison uses answers per second
-//! within one round. The command itself measures the stop, on a program with a thousand waiting
-//! threads.
+//! within one round. The command itself measures how long threads are stopped, on a program with a
+//! thousand waiting threads.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

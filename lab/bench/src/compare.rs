@@ -3,7 +3,7 @@
 //! A shared machine drifts: its clock rate changes, and other programs start and end. So a [`Case`]
 //! runs its two sides right after each other, many times, and only the difference within each pair
 //! counts. Which side goes first alternates, so that a steady drift favours neither. One uncounted
-//! run of each side comes first: it fills caches, and finds out early if something is missing.
+//! run of each side comes first: it fills caches, and shows early if something is missing.
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};

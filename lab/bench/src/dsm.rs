@@ -2,7 +2,7 @@
 //! window for each page, as in the public ArgoDSM. Programs on two ranks are compared with the same
 //! programs on two threads.
 //!
-//! The unit for pages is processor time, since a waiting rank uses its processor too.
+//! The cost of a page is measured in processor time, since a waiting rank uses its processor too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

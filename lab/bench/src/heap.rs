@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use syncline::memory::Padded;
 
 /// The number of counters. Each thread takes the next counter in turn when it first allocates. So
-/// few threads share a counter; sharing disturbs the measurement.
+/// only few threads share a counter, since sharing disturbs the measurement.
 const NUMBERS: usize = 64;
 
 struct Counting;
@@ -39,7 +39,7 @@ pub fn in_use() -> usize {
     IN_USE.iter().fold(0, |sum, number| sum.wrapping_add(number.load(Relaxed)))
 }
 
-// SAFETY: each function calls the system's allocator, and only updates a counter in addition.
+// SAFETY: each function calls the system's allocator, and otherwise only updates a counter.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         own_counter().fetch_add(layout.size(), Relaxed);

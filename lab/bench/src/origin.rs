@@ -1,10 +1,10 @@
 //! The origin of figures: the commit and, for the cost of recording, the recorder.
 //!
 //! `./x` passes the commit in `SYNCLINE_COMMIT`, as `git describe --always --dirty` prints it right
-//! before `./x` builds what is measured. A commit that is built into the executable could be an old
-//! one, or would cause a rebuild for each commit. A program that is started without `./x` may be of
-//! any age, so no commit is printed then. A script that `./x lint` uses too identifies the
-//! recorder.
+//! before `./x` builds what is measured. If the commit were built into the executable, it could be
+//! an old one, or each commit would cause a rebuild. A program that is started without `./x` may be
+//! of any age, so in that case no commit is printed. The recorder is identified by a script that
+//! `./x lint` uses too.
 
 use std::env;
 use std::process::Command;

@@ -45,7 +45,8 @@ pub const FIELDS: &str = "
                          library's own lock; the worst of three mixes and of all libraries
   allocated_worst_ratio  the same with a get and a put in windows of MPI_Win_allocate, Open MPI
   created_worst_ratio    the same in windows of MPI_Win_create
-  sm_worst_ratio         the same as all of these, beside Open MPI's windows in shared memory
+  sm_worst_ratio         the same ratio for Open MPI's windows in shared memory, with and without a
+                         get and a put
   starved                ranks whose longest wait exceeds 100 times the median of all waits, under
                          `fair`, where all want one part; the median of the runs
 ";

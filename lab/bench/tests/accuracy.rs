@@ -2,12 +2,11 @@
 //! rule at the right line, and there are no false alarms about programs without a problem.
 //!
 //! The test is alone in its file so that no other test runs at the same time, since contention
-//! needs two processors. The test does not judge times, but whether threads contend for a lock
-//! depends on time. If another program, or another machine on the same processor, preempts a
-//! thread, the preemption may hide a problem or create one. So after a wrong verdict all programs
-//! run again. A verdict that is wrong twice is a defect; `./x accuracy` counts verdicts that are
-//! sometimes wrong. If other processes visibly use the processors, a few verdicts may be wrong
-//! twice.
+//! needs two processors. The test does not judge times. But timing decides whether threads contend
+//! for a lock. If another program, or another machine on the same processor, preempts a thread, the
+//! preemption may hide a problem or create one. So after a wrong verdict all programs run again. A
+//! verdict that is wrong twice is a defect; `./x accuracy` counts verdicts that are sometimes
+//! wrong. If other processes visibly use the processors, a few verdicts may be wrong twice.
 
 use std::collections::BTreeSet;
 use std::fs;

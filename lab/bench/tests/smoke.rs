@@ -172,8 +172,8 @@ fn a_simulation_of_this_machine_is_compared_with_it() {
     assert!(lines.contains("alone: swap, then store"), "{lines}");
 }
 
-/// Requires that the last line has these fields, each with a number, and also the commit, and no
-/// others.
+/// Requires that the last line has these fields, each with a number, and the commit, but no other
+/// fields.
 fn require_fields(lines: &str, fields: &[&str]) {
     let last = lines.lines().last().expect("it prints something");
     let summary: Value = serde_json::from_str(last).expect(last);

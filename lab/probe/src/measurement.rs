@@ -238,9 +238,10 @@ impl Measurement {
     }
 }
 
-/// The least factor, and the least number of additional cycles, by which an access that has to ask
-/// other cores takes longer than an access to an own line. An access that needs no other core takes
-/// about as long as an access to an own line or to a line in the second-level cache.
+/// An access counts as one that had to ask other cores if it takes more than this many times as
+/// long as an access to an own line, and also more than this many cycles longer. An access that
+/// needs no other core takes about as long as an access to an own line or to a line in the
+/// second-level cache.
 const ASKING: (f64, f64) = (2.0, 20.0);
 
 /// Whether an access of this many cycles had to ask other caches, if an access to an own line takes

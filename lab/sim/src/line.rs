@@ -88,7 +88,7 @@ impl Line {
     }
 
     /// The cycle until which a cache keeps the line although others have requested it. `None` if
-    /// that is before the cycle `at`, or if the cache no longer has the line.
+    /// that is before the cycle `at`, or if no other cache has requested the line from this one.
     #[inline]
     pub fn stays_beyond(&self, cache: usize, at: u64) -> Option<u64> {
         let mut staying = self.staying.iter();

@@ -1,4 +1,4 @@
-//! The SCC: uncached shared memory behind four controllers, and registers as the only atomic
+//! The SCC: uncached shared memory at four controllers, and registers as the only atomic
 //! operations.
 
 use std::cell::Cell;

@@ -28,7 +28,7 @@ fn claims_hold_except_for_known_misses() {
         for part in parts.iter().flatten() {
             match (part.holds, is_known(row.id, &part.what)) {
                 (true, true) => {
-                    faults.push(format!("{} {} holds now: it is no miss", row.id, part.what))
+                    faults.push(format!("{} {} holds now, so it is not a miss", row.id, part.what))
                 }
                 (false, false) => {
                     faults.push(format!("{} {} misses: {}", row.id, part.what, part.ours))

@@ -1,4 +1,4 @@
-//! The command line, as clap reads it: all commands. The arguments of a command are defined beside
+//! The command line, as clap reads it: all commands. The arguments of a command are defined next to
 //! the command's code. The help texts, the man pages and the completions are generated from these
 //! definitions.
 

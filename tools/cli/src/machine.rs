@@ -97,7 +97,7 @@ fn show(args: &Machine, measurement: &Measurement) -> Result<()> {
 
 fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("can't write {}", path.display()))?;
-    // An error is ignored: standard error may be closed, and the file is written nevertheless.
+    // An error is ignored: standard error may be closed, and the file is written already.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints the failure, and returns the exit status. If the reader of our output has closed the
-/// pipe, that is no failure: the reader has seen enough.
+/// pipe, that is not a failure: the reader has seen enough.
 fn explain(failure: &Failure) -> ExitCode {
     if failure.io_kind() == Some(ErrorKind::BrokenPipe) {
         return ExitCode::SUCCESS;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::ProgressBar;
 use syncline_analysis::Progress;
 
-/// The bar appears after this time: a shorter wait needs none.
+/// The bar appears after this time, since a shorter wait needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A progress bar on standard error. It appears only if standard error is a terminal, and only

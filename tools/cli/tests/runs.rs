@@ -46,8 +46,8 @@ fn further_runs_become_old_and_go_with_the_first() {
         assert!(output.status.success(), "{}", errors(&output));
     };
     record("2");
-    // In the second run, the stand-in has written this file into the recording's folder. It is
-    // removed, since a folder with files of another kind is not replaced.
+    // In the second run, the stand-in has written this file into the recording's folder. The test
+    // removes the file, since a folder with files of another kind is not replaced.
     fs::remove_file(sandbox.path("syncline-recording/environment")).unwrap();
     record("1");
     assert!(sandbox.path("syncline-recording.old/run-2").is_dir());

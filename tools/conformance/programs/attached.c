@@ -1,6 +1,6 @@
 // A program to which Syncline attaches. Its threads wait on a condition variable, and acquire a
-// lock some times for each line of standard input. For each line, the program prints how often they
-// have acquired that lock so far, by its own count.
+// lock many times for each line of standard input. For each line, the program prints how often the
+// threads have acquired that lock so far, by its own count.
 #include <pthread.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-// A thread has to wait for a lock in every round, and then holds it only for a moment. In every
-// second round it also holds another lock meanwhile. In every fifth round it waits for a condition
-// before it releases the lock.
+// In every round, a thread has to wait for a lock, and then holds it only for a moment. In every
+// second round it also holds another lock during the wait and the section. In every fifth round it
+// waits for a condition before it releases the lock.
 #include "truth.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
-# Threads that share locks and queues. Each line of the output is the number of rounds so far that
-# were right.
+# Threads that share locks and queues. The first line of the output is "ready". Each later line is
+# the number of rounds so far; a round with a wrong result ends the program.
 import queue
 import threading
 

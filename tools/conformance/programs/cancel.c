@@ -84,8 +84,8 @@ static void *exits_within(void *argument) {
     return argument;
 }
 
-// A thread that is cancelled before its first lock. To acquire a lock is no cancellation point,
-// whether it has to wait or not.
+// A thread that is cancelled before its first lock. Acquiring a lock is not a cancellation point,
+// whether the thread has to wait or not.
 static void *at_no_lock(void *argument) {
     REQUIRE(pthread_cancel(pthread_self()) == 0);
     pthread_mutex_lock(&other);

@@ -1,6 +1,6 @@
-// C++11 to C++17: every mutex of the standard library, locked in every way. In some places, an
-// exception leaves the region that holds the lock, or destructors of thread_local objects take
-// locks.
+// C++11 to C++17: every mutex of the standard library, locked in every way. Some locks are released
+// because an exception leaves the region that holds them, and some are taken in destructors of
+// thread_local objects.
 #include "truth.h"
 #include <condition_variable>
 #include <mutex>

@@ -1,5 +1,5 @@
-// C++20's semaphores, latches, barriers, atomic waits and joining threads. They wait in the kernel
-// and not by pthread functions, so only waits that really block are visible.
+// C++20's semaphores, latches, barriers, atomic waits and joining threads. Their waits use the
+// kernel directly and no pthread functions, so only waits that really block are visible.
 #include "truth.h"
 #include <atomic>
 #include <barrier>

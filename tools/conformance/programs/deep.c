@@ -8,8 +8,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int (*enter)(int (*)(int), int);
 
 __attribute__((noinline)) static int take_lock(int value) {
-    // The size of this array is known only at run time. So this frame has a frame pointer, and the
-    // unwind table describes the frame by it.
+    // The size of this array is known only at run time. So this function has a frame pointer, and
+    // the unwind table describes the frame relative to that pointer.
     volatile char room[value + 40];
     room[value] = 1;
     pthread_mutex_lock(&lock);

@@ -1,4 +1,4 @@
-// The program's only thread waits with its stack pointer in the lowest page of the stack that it
+// The program's only thread waits. Its stack pointer is in the lowest stack page that the thread
 // has touched, far below the part of the stack that the kernel maps at first. It prints each byte
 // of standard input on a separate line.
 #include <sys/syscall.h>

@@ -15,7 +15,7 @@ static volatile int *volatile nowhere = (int *)8;
 static void end(void) {
     switch (manner[0]) {
     case 'v':
-        // First a child ends that runs in this process's memory.
+        // First a child that runs in this process's memory ends.
         if (vfork() == 0)
             _exit(9);
         kill(getpid(), SIGKILL);

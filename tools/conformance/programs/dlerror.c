@@ -1,6 +1,6 @@
 // The loader keeps an error until the program asks for it. It must do so no matter which functions
-// are called for the first time meanwhile. For keeping the error, the process may make its first
-// allocation.
+// are called for the first time meanwhile. The process's first allocation may be the one that keeps
+// the error.
 #include "truth.h"
 #include <dlfcn.h>
 

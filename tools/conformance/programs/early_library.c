@@ -1,5 +1,5 @@
-// A second preloaded library, whose constructor uses locks and starts a thread. It may be the first
-// constructor of all, and the library's destructor may be the last.
+// A second preloaded library, whose constructor uses locks and starts a thread. The library's
+// constructor may be the first one of all, and its destructor the last one.
 #include "truth.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

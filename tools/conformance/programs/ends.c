@@ -1,8 +1,9 @@
 // A program that ends without a call of the C library's exit functions: ends MANNER.
 //
-// It ends by the C library's function `syscall` (`call`), by a system-call instruction (`raw`), or
-// by executing `ends raw` (`exec`). In each case a child ends first, by `syscall`. With `leave` the
-// program returns from `main`, and the child stays alive, after it has closed all of its files.
+// It ends through the C library's function `syscall` (`call`), with a system-call instruction of
+// its own (`raw`), or by executing `ends raw` (`exec`). In each case a child ends first, through
+// `syscall`. With `leave` the program returns from `main`, and the child stays alive, after it has
+// closed all of its files.
 #include "truth.h"
 #include <sys/wait.h>
 

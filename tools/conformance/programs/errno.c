@@ -1,4 +1,4 @@
-// Calls that don't set errno must leave it unchanged, also at call sites that the recorder has not
+// Calls that don't set errno must leave it unchanged, even at call sites that the recorder has not
 // seen before.
 #include "truth.h"
 #include <semaphore.h>

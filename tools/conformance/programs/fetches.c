@@ -65,7 +65,7 @@ int main(void) {
             counted = 0;
             printf("%d\n", call_all(&lock, 1000) == 0 && counted == 1000 * pairs);
             break;
-        case 'g': { // whether the gate that was fetched last is open: its first instruction looks
+        case 'g': { // whether the latest fetched gate is open: its first instruction reads that
             const char *gate = (const char *)locks[pairs - 1];
             int distance;
             memcpy(&distance, gate + 2, sizeof distance);

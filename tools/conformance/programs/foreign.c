@@ -19,7 +19,7 @@ static int preloaded(void) {
 }
 
 // Leaves a process that runs on and has left the group and the session. Writes its process number
-// to a file beside the program.
+// to a file in the program's folder.
 static int leave(void) {
     int said[2];
     if (pipe(said) != 0)
@@ -41,7 +41,8 @@ static int leave(void) {
     return (int)read(said[0], &byte, 1);
 }
 
-// Every second run fails. To count its runs, each run appends a byte to a file beside the program.
+// Every second run fails. To count the runs, each run appends a byte to a file in the program's
+// folder.
 static int alternate(void) {
     struct stat runs;
     FILE *file = fopen("runs", "a");

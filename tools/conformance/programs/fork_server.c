@@ -36,7 +36,7 @@ static void *of_child(void *argument) {
     return argument;
 }
 
-// Starts a thread in the child, and in one of the children a grandchild.
+// Starts a thread in each child. One of the children also forks a grandchild.
 static void child(int number) {
     pthread_t thread;
     for (int i = 0; i < number; i++) {

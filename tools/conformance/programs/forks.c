@@ -1,6 +1,6 @@
 // A chain of processes, in which each process forks the next one. When the standard input of the
-// first process says so, each process acquires locks some times, and the first process prints how
-// many processes did so.
+// first process says so, each process acquires locks, and the first process prints how many
+// processes did so.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

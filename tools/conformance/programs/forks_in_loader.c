@@ -1,5 +1,5 @@
 // Forks while one of its threads is in the loader. In the child, the loader's lock is then held by
-// a thread that the child does not have. The program answers each byte of its standard input with a
+// a thread that does not exist there. The program answers each byte of its standard input with a
 // line, and its children answer bytes from a pipe. If it has an argument, it opens that library.
 #define _GNU_SOURCE
 #include <dlfcn.h>

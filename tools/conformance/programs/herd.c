@@ -30,7 +30,7 @@ static void *stand(void *argument) {
     return argument;
 }
 
-// Takes the lock when `wanted` threads are waiting. These are all threads that still have a turn.
+// Takes the lock when `wanted` threads are waiting. These are all threads whose turns are not over.
 static void lock_when_waiting(int wanted) {
     for (;;) {
         pthread_mutex_lock(&lock);

@@ -1,6 +1,6 @@
 // Locks that are held while no thread waits for them. At two call sites, one lock is held for a
-// short and for a long time equally often. Two other locks are taken in such a way that the first
-// is released before the second. The program measures all of these times with its own clock.
+// short and for a long time equally often. Two other locks are taken, and the first of them is
+// released before the second. The program measures all of these times with its own clock.
 #include "truth.h"
 
 enum { ROUNDS = 300 };

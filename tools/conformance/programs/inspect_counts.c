@@ -1,7 +1,7 @@
 // Acquisitions that are counted, whether they are traced or not. The argument says which:
 //
-//   sites   a thread acquires at many places, at each a few thousand times in a row; this is so few
-//           that each acquisition is counted
+//   sites   a thread acquires locks at many call sites, a few thousand times at each; this is so
+//           few that each acquisition is counted
 //   holds   one lock is held for a long time, and meanwhile another one often and for short times
 //   waits   a thread waits for a condition many times, without success
 //   kernel  in the sections, the kernel fills much memory

@@ -1,7 +1,7 @@
 // A signal handler takes a lock while it interrupts a section that is being traced. This happens in
-// two places: while the section waits in a function of the C library, and between two instructions
-// of the section. In the second case, the stack pointer is the one that the section had at an
-// earlier call. Neither of the handler's acquisitions belongs to the section.
+// two situations: while the section waits in a function of the C library, and between two
+// instructions of the section. In the second case, the stack pointer is the one that the section
+// had at an earlier call. Neither of the handler's acquisitions belongs to the section.
 #include "truth.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static void *run(void *unused) {
     words[2] = 1;
     pthread_mutex_unlock(&outer);
 
-    // The signal comes between instructions, after a call from this place.
+    // The signal comes between instructions, after a call from this point of the stack.
     pthread_mutex_lock(&outer);
     words[3] = 1;
     REQUIRE(there(pthread_mutex_trylock, &called) == 0);

@@ -1,6 +1,6 @@
 // Restartable sequences in a critical section. They are begun in both possible ways: by taking the
-// address of a descriptor, and by a store to the thread's area, which is where the C library keeps
-// it. After each sequence, the section writes a word.
+// address of a descriptor, and with a store to the thread's area, which is where the C library
+// keeps it. After each sequence, the section writes a word.
 #include "truth.h"
 
 #include <stdint.h>

@@ -24,7 +24,7 @@ static mtx_t c11;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static volatile uint64_t words[32] __attribute__((aligned(64)));
 static volatile int ready;
-// This has more words than an address set may have.
+// This array has more words than an address set may have.
 static char large[4 << 20];
 
 static void part(const char *name, volatile void *lock) {

@@ -3,7 +3,7 @@
  *
  *   rare    one of 512 acquisitions is of the first lock; its sections take some microseconds
  *   mixed   one of 9 acquisitions is of the first lock. Of 16 of its sections, 15 change a number that
- *           all threads share. One, at another place, changes a number of its own thread. So
+ *           all threads share. One, at another call site, changes a number of its own thread. So
  *           1 - (15/16)^2 = 12.1 % of the pairs of sections are independent.
  */
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // Makes events for a log: logged WAITS ROUNDS. One thread waits WAITS times without success, for
 // each of 64 semaphores in turn. Other threads take and release locks. One more thread also waits
-// in its sections, which releases its lock.
+// within its sections, which releases its lock meanwhile.
 #include "truth.h"
 #include <semaphore.h>
 

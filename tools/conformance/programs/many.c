@@ -112,7 +112,7 @@ static void uneven(int locks, int total) {
     expect_all("MutexLock", total);
 }
 
-// Mutexes that are initialised at many places. Each mutex gets a row in the recording.
+// Mutexes that are initialised at many call sites. Each mutex gets a row in the recording.
 static void made(int rounds) {
     enum { PLACES = 64 };
     pthread_mutex_t *next = calloc((size_t)rounds * PLACES, sizeof *next);
@@ -133,7 +133,7 @@ static void conditions(int total) {
     expect_all("CondInit", total);
 }
 
-// Each depth of the stack counts as a separate place.
+// Each depth of the stack counts as a separate call site.
 __attribute__((noinline)) static int depths(int left) {
     pthread_mutex_lock(&lock);
     pthread_mutex_unlock(&lock);

@@ -95,7 +95,8 @@ static void go_on(void)
     while (file->value < ranks - 1) usleep(1000);
 }
 
-/* The holder dies. All other ranks get the lock, waiting or later, and one gets the error. */
+/* The holder dies. All other ranks get the lock, whether they wait already or come later, and one
+ * of them gets the error. */
 static void holder(void)
 {
     if (rank == VICTIM) {

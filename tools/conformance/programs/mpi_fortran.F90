@@ -1,5 +1,6 @@
-! A program in Fortran that uses the locks of windows, by mpif.h, or the modules mpi (-DMODULE) or
-! mpi_f08 (-DMPI_F08): it prints the scheme of its windows, and then the same under every scheme.
+! A Fortran program that uses the locks of windows through mpif.h, the module mpi (-DMODULE) or the
+! module mpi_f08 (-DMPI_F08). It prints the scheme of its windows. All other output must be the same
+! under every scheme.
 #ifdef MPI_F08
 #define WINDOW type(MPI_Win)
 #define KEYS type(MPI_Info)

@@ -1,4 +1,4 @@
-/* What programs need that play scenes with all ranks:
+/* Helpers of programs that play scenes with all ranks:
  * PROGRAM SCENE [ROUNDS] [SCENE [ROUNDS]]... */
 #pragma once
 #include <mpi.h>

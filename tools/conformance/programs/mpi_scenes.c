@@ -350,7 +350,8 @@ static void key(void)
     MPI_Info_free(&info);
 }
 
-/* Many windows at the same time, some under another scheme, after some of other communicators. */
+/* Many windows at the same time, some of them under another scheme. Before that, windows of other
+ * communicators are created and freed. */
 static void many(void)
 {
     enum { MANY = 12 };
@@ -361,7 +362,7 @@ static void many(void)
     /* The two halves make different numbers of windows. Then both take part in windows of all
      * ranks. */
     for (int turn = 0; turn < 2; turn++) {
-        /* One half after the other: Open MPI 4.1 uses one file name for the windows of both. */
+        /* The halves take turns: Open MPI 4.1 uses one file name for the windows of both. */
         for (int i = 0; turn == rank % 2 && i < 3 + 5 * turn; i++) {
             MPI_Win win;
             MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, half, &win);

@@ -1,5 +1,5 @@
 // The owner of a mutex dies: a thread, or a process. A thread that gets EOWNERDEAD holds the lock,
-// also if it has called trylock.
+// even if it has called trylock.
 #include "truth.h"
 #include <sys/mman.h>
 #include <sys/wait.h>

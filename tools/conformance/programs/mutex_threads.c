@@ -1,5 +1,5 @@
-// Threads that take one mutex by all functions for that, and count their successes. A plain counter
-// shows whether they exclude each other.
+// Threads that take one mutex with every function that can do so, and count their successes. A
+// plain counter shows whether they exclude each other.
 #include "truth.h"
 
 enum { THREADS = 4, ROUNDS = 40000 };

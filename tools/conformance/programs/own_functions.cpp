@@ -1,4 +1,4 @@
-// A program that has its own functions in the place of the C library's: for the allocator, files,
+// A program that has its own functions in place of the C library's: for the allocator, files,
 // memory, the loader and destructors. Each of them takes the program's only lock. So if a lock
 // function calls one of them while the thread takes this lock or holds it, the thread waits for
 // ever.
@@ -177,7 +177,7 @@ static int visit(struct dl_phdr_info *, size_t, void *) {
     return 0;
 }
 
-// A thread that uses functions that take the lock, also at its end, in destructors.
+// A thread that uses functions that take the lock. Destructors use them too, at the thread's end.
 static void *work(void *argument) {
     take_lock("a thread");
     (void)&local;
@@ -193,7 +193,7 @@ static void thread(void *(*function)(void *)) {
     REQUIRE(pthread_join(thread, NULL) == 0);
 }
 
-// The first thing that a thread calls which the C library has made for itself.
+// The first function that runs in a thread that the C library itself has made.
 static volatile int fired;
 static void fire(union sigval) {
     work(NULL);
@@ -211,7 +211,7 @@ static void timer(void) {
         sleep_ms(1);
 }
 
-// Forks while it holds the lock, like a program that keeps its allocator consistent. The child
+// Forks while holding the lock, like a program that keeps its allocator consistent. The child
 // begins to work before it releases the lock.
 static pthread_mutex_t other = PTHREAD_MUTEX_INITIALIZER;
 static void before(void) { LOCKING(pthread_mutex_lock(&lock)); }

@@ -1,6 +1,6 @@
-// Threads that the C library does not know. They are made by clone, and have no thread-local memory
-// of their own. They use the thread-local memory of the thread that has made them; this thread
-// makes no call meanwhile that could be recorded. Another thread takes the same locks.
+// Threads that the C library does not know. They are made with clone, and have no thread-local
+// memory of their own: they use that of the thread that has made them. Meanwhile that thread makes
+// no call that could be recorded. Another thread takes the same locks.
 #include "truth.h"
 #include <linux/futex.h>
 #include <sched.h>
@@ -55,8 +55,8 @@ int main(void) {
         REQUIRE(pthread_create(&other, NULL, work, NULL) == 0);
         char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(stack != MAP_FAILED);
-        // The kernel sets this word to 0 when the thread has ended, and wakes the thread that waits
-        // for that.
+        // When the thread has ended, the kernel sets this word to 0 and wakes the thread that waits
+        // for the change.
         static volatile int there;
         there = 1;
         int of_this_process = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;

@@ -19,7 +19,7 @@ __attribute__((noinline)) static void one_way(pthread_mutex_t *lock) {
 
 __attribute__((noinline)) static void other_way(pthread_mutex_t *lock) {
     take(lock);
-    __asm__ volatile("nop"); // or the compiler makes one of the two
+    __asm__ volatile("nop"); // keeps the compiler from merging the two functions
 }
 
 int main(void) {

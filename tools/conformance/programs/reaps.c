@@ -1,8 +1,8 @@
 // Children whose end only their parent can record: reaps.
 //
 // Each child uses a lock, so that it has a file in the recording, and ends in a way that it can't
-// record itself. The parent waits for each child by another function, once in a signal handler. It
-// checks the result of the wait, and prints which child it was: @FUNCTION PID
+// record itself. The parent waits for each child with another function, and once in a signal
+// handler. It checks the result of the wait, and prints which child it was: @FUNCTION PID
 #include "truth.h"
 #include <sys/resource.h>
 #include <sys/wait.h>

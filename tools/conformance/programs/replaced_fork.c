@@ -1,6 +1,7 @@
 // Forks while threads wait for locks that are held during the fork. Some of these are held by
 // handlers of pthread_atfork, and others by the forking thread itself. In the child, the locks must
-// be usable at once, also by new threads that come while the forking thread still holds the locks.
+// be usable at once, even by new threads that ask for them while the forking thread still holds
+// them.
 //
 // The arguments are the number of children, the number of threads for each lock, and how often the
 // threads of a child use the locks.
@@ -16,7 +17,7 @@ static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t book = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t needle;
 static int rounds;
-// While a child lives, the threads of its parent rest, so that the child gets the processors.
+// While a child lives, the threads of its parent pause, so that the child gets the processors.
 static volatile int stop, resting;
 static long counts[LOCKS];
 // For each lock, how many threads use it or wait for it.

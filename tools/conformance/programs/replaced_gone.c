@@ -74,7 +74,7 @@ int main(int count, char **arguments) {
             struct page *of = page;
             acquire(0);
             __atomic_store_n(&begun, round, __ATOMIC_RELEASE);
-            // The other thread comes meanwhile, or at the latest in the middle of the unlock.
+            // The other thread arrives during this loop, or at the latest during the unlock.
             for (volatile int i = 0; i < round % 64 * 16; i++)
                 ;
             release(of);

@@ -1,6 +1,6 @@
-// Acquires objects that can't be replaced, by all functions for that, and prints how often. The
-// number includes calls that are refused and calls with an invalid clock, but not those of the
-// spinlock.
+// Acquires objects that can't be replaced, with every function that can do so, and prints how
+// often. The number includes calls that are refused and calls with an invalid clock, but not those
+// of the spinlock.
 #include "truth.h"
 
 static long calls;

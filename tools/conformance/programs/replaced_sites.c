@@ -1,6 +1,7 @@
-// Objects of each kind, which are made and acquired at several places. For each object, the program
-// prints the number in it that says which lock of the policy it has. Locks are numbered in the
-// order in which the policy uses them; 31 stands for the C library's own lock, and 0 for none yet.
+// Objects of each kind, which are made and acquired at several call sites. For each object, the
+// program reads and prints the number that says which lock of the policy the object has. Locks are
+// numbered in the order in which the policy uses them; 31 stands for the C library's own lock, and
+// 0 for none yet.
 #include "truth.h"
 #include <stdlib.h>
 

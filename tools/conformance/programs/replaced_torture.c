@@ -30,7 +30,7 @@ static void *player(void *side) {
     return NULL;
 }
 
-// --- one bounded queue, many threads: what goes in comes out once ---------------------------
+// --- one bounded queue, many threads: each item that goes in comes out once ------------------
 
 enum { ROOM = 4 };
 static pthread_mutex_t queue_lock;
@@ -66,7 +66,7 @@ static void *consumer(void *argument) {
     return argument;
 }
 
-// --- broadcasts: no thread is left behind, and the condition variable goes at once -----------
+// --- broadcasts: no thread is left waiting, and the condition variable is destroyed at once ---
 
 struct gate {
     pthread_mutex_t lock;
@@ -130,7 +130,7 @@ static void open_gates(void) {
         pthread_join(all[i], NULL);
 }
 
-// --- cancelled waiters: each holds the mutex in its handler, and none takes a wake-up along ---
+// --- cancelled waiters: each holds the mutex in its handler, and none uses up a wake-up --------
 
 static pthread_mutex_t cell = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
@@ -190,7 +190,7 @@ static void cancel_some(void) {
     }
 }
 
-// --- sections are alone, and waits with a deadline end -----------------------------------------
+// --- sections exclude each other, and waits with a deadline end --------------------------------
 
 static pthread_mutex_t *locks;
 static long *counts;

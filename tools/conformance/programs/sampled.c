@@ -1,5 +1,5 @@
 // Threads whose activity the recorder does not see: one waits in a loop, one sleeps in a read, one
-// works in the kernel, and one elsewhere.
+// works in the kernel, and one works in its own code.
 #include "truth.h"
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ static void *sleeps(void *argument) {
     return argument;
 }
 
-// Reads so much at a time that most of the time is spent in the kernel.
+// Reads so many bytes at a time that most of the time is spent in the kernel.
 static void *reads(void *argument) {
     static char bytes[1 << 16];
     int zeros = open("/dev/zero", O_RDONLY);

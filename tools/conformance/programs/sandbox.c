@@ -50,7 +50,7 @@ static void rounds(int count) {
 
 static void *work(void *argument) {
     (void)argument;
-    // The first call of rounds() makes its call sites known, for calls from this one place.
+    // The first call of rounds() makes its call sites known, for calls from this line.
     for (int i = 0; i < 2; i++) {
         rounds(i ? ROUNDS : 10);
         if (i == 0)

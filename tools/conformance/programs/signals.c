@@ -52,7 +52,7 @@ static void *work(void *argument) {
         locked[number]++;
         pthread_mutex_unlock(m);
     }
-    // If a thread has run its destructors, what a signal handler does in it is not counted.
+    // Once a thread has run its destructors, a signal handler's operations in it are not counted.
     block_alarm();
     return NULL;
 }

@@ -1,5 +1,5 @@
 // Threads, a signal handler on an alternate stack and a coroutine that use locks with hardly any
-// stack left: what the C library's own functions need, and some hundred bytes more.
+// stack left: what the C library's own functions need, and a few hundred bytes more.
 //
 //   small_stack BYTES    that are left of a thread's 16 KiB (and of the other two)
 #include "truth.h"
@@ -18,7 +18,7 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static unsigned long count, written, spun, left;
 static char *lowest;
 
-// Calls only lock functions, because each other function would use some of the stack that is to be
+// Calls only lock functions, because any other function would use some of the stack that is to be
 // left.
 static void locks(void) {
     for (int i = 0; i < ROUNDS; i++) {

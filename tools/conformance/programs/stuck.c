@@ -48,7 +48,7 @@ static void wait_too_late(void) {
     pthread_mutex_unlock(&first);
 }
 
-/* A lock of the program's own, which its thread holds already: a futex does not say who holds it. */
+/* A lock of the program's own, held by this thread already: a futex does not name its holder. */
 static void *own_lock_twice(void *argument) {
     static int taken = 1;
     syscall(SYS_futex, &taken, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);

@@ -57,7 +57,7 @@ __attribute__((unused)) static void expect_all(const char *operation, unsigned l
     say("@%d 0 %s * %lu", (int)getpid(), operation, count);
 }
 
-// Ends the program unless a condition holds that the test relies on.
+// Ends the program if a condition on which the test relies does not hold.
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
         if (!(condition)) {                                                                        \

@@ -80,7 +80,8 @@ static void wait_on(pthread_cond_t *c) {
     pthread_mutex_unlock(&lock);
 }
 
-// Runs a thread and, beside it, a function that waits for it. Afterwards the thread ends.
+// Runs `other` in a new thread and, at the same time, the function `wait`, which waits for that
+// thread. Then joins the thread.
 static void beside(void *(*other)(void *), void (*wait)(void)) {
     pthread_t thread;
     REQUIRE(pthread_create(&thread, NULL, other, NULL) == 0);

@@ -139,7 +139,7 @@ fn key(compiler: &Command) -> u64 {
     hasher.finish()
 }
 
-/// Builds a file under a unique name, and then gives it the name `path` by a hard link, unless
+/// Builds a file under a unique name, and then gives it the name `path` with a hard link, unless
 /// another test has already done so. A program that a test is running must not be replaced, because
 /// its process would then have deleted files as modules.
 fn build(mut compiler: Command, path: &Path) {

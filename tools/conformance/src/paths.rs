@@ -100,7 +100,7 @@ fn built(name: &str) -> PathBuf {
 }
 
 /// A source file that has changed since this file was built, by the list of sources that cargo
-/// writes beside the file. Returns `None` if no source has changed, or if there is no such list.
+/// writes next to the file. Returns `None` if no source has changed, or if there is no such list.
 fn newer_source(built: &Path) -> Option<PathBuf> {
     let modified = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
     let made = modified(built)?;

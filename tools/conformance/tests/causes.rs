@@ -1,6 +1,6 @@
-//! Tests of the records, other than counts and times, by which a report explains waits: which lock
-//! was held when another was taken, which wake-ups found nothing to do, and whether a holder was on
-//! a processor.
+//! Tests of the records, other than counts and times, with which a report explains waits: which
+//! lock was held when another was taken, which wake-ups found nothing to do, and whether a holder
+//! was on a processor.
 
 use syncline_conformance::{Both, Case, Program, Recording};
 use syncline_recording::layout::{NestRecord, WaitRecord};

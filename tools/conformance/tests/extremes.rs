@@ -110,7 +110,8 @@ fn acquisitions_of_one_lock_of_thousands_are_estimated() {
 }
 
 /// A program may have a condition variable in each of its objects and hardly ever wait for one. So
-/// a call that creates many of them has few rows for them, which nevertheless count all of them.
+/// a call site that creates many condition variables has few rows for them. Together, these rows
+/// count all of them.
 #[test]
 fn fifty_thousand_condition_variables() {
     let both = case("many.c", "conditions").exact();

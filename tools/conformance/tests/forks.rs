@@ -42,7 +42,8 @@ fn thousands_of_children_are_counted_exactly() {
     let small: Vec<u64> = processes.iter().filter(is_small).map(taken).collect();
     assert_eq!((small.len(), small.iter().sum()), (CHILDREN, both.truth.value("taken")));
     assert!(small.iter().all(|count| (1..=5).contains(count)));
-    // There are two files, because the program that one child executes is no forked child.
+    // There are two files: one for the first program and all forked children, and one for the
+    // program that one of the children executes.
     assert_eq!(files(&both.recording.folder(), "syncline").expect("a folder").len(), 2);
 
     let options = syncline_analysis::Options::default();
@@ -100,7 +101,7 @@ fn watch(recording: &Path, ended: &AtomicBool) -> (usize, usize) {
                     let then = before.insert(path, now).unwrap_or(0);
                     assert!(now >= then, "{then} calls were counted, then {now}");
                 }
-                // A process is just creating this file.
+                // A process is still creating this file.
                 Err(Error::Foreign(_) | Error::NoRoom(_)) => {}
                 Err(error) => panic!("{error}"),
             }

@@ -1,6 +1,6 @@
 //! While root records, other users can't put anything into the recording's folder. If another
-//! user's file is in the folder nevertheless, no process hangs because of it, no link is followed,
-//! and the file is not taken for a recording.
+//! user's file is in the folder anyway, no process hangs because of it, no link is followed, and
+//! the file is not taken for a recording.
 
 use std::ffi::CString;
 use std::fs::{self, Permissions};
@@ -25,7 +25,7 @@ const NOBODY: u32 = 65534;
 const LIMIT: Duration = Duration::from_secs(20);
 const PRECIOUS: &[u8] = b"precious";
 
-/// Records a shell script that runs a program with a lock twice. Between the two runs the script
+/// Records a shell script that twice runs a program with a lock. Between the two runs the script
 /// waits until `change` has changed the folder.
 fn record_while_changing(folder: &Path, change: impl FnOnce(&Path) + Send) -> Outcome {
     run_while_changing(&["record"], folder, change)

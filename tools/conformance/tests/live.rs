@@ -9,9 +9,9 @@ use std::time::Duration;
 use syncline_conformance::{Case, Program, scratch};
 use syncline_recording::{Class, Error, ProcessFile, process_files};
 
-/// The most calls that can be on the move at a time. At a call site with many locks, the recorder
-/// counts calls for the call site. At each sample it moves the calls since the last sample to the
-/// row of the sampled lock. A reader that comes in between sees these calls in neither row.
+/// The most calls that can be missing from both rows at a time. At a call site with many locks, the
+/// recorder counts calls for the call site. At each sample it moves the calls since the last sample
+/// to the row of the sampled lock. A reader that comes in between sees these calls in neither row.
 const MOVING: u64 = 128;
 
 /// Reads the recording repeatedly until the program has ended. Returns the number of successful

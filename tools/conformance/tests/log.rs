@@ -110,7 +110,7 @@ fn a_timeline_has_every_hold() {
         let holds: Vec<_> = of_kind(thread, EVENT_HOLD).collect();
         // A wait on a condition variable divides the hold that it interrupts.
         assert_eq!(holds.len() as u64, taken(thread, cond_waits(thread)));
-        // In this program, no lock is taken inside another.
+        // In this program, no lock is taken while another is held.
         assert!(holds.windows(2).all(|two| two[0].ended <= two[1].began), "one after the other");
     }
     assert_never_held_by_two(process, both.truth.value("shared"));

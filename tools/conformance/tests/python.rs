@@ -88,8 +88,8 @@ fn waits_for_the_interpreters_lock_are_named() {
     assert!(share > 0.1, "{remaining:#?}");
 }
 
-/// The source shows what a function repeats. A `while` loop looks again after each sleep, whereas a
-/// `for` loop does a piece of work in each round.
+/// The source shows what a function repeats. A `while` loop checks its condition again after each
+/// sleep, whereas a `for` loop does a piece of work in each round.
 #[test]
 fn a_while_loop_that_sleeps_is_found() {
     if !is_known() {

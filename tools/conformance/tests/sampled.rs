@@ -52,7 +52,7 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     }
 }
 
-/// Whether the kernel surely allows samples of threads that execute in it.
+/// Whether the kernel certainly allows samples of threads that execute in it.
 fn samples_the_kernel() -> bool {
     let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
     level.is_ok_and(|level| level.trim().parse::<i32>().is_ok_and(|level| level <= 1))

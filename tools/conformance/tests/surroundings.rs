@@ -38,7 +38,7 @@ fn libgomp_that_only_an_opened_library_uses() {
 }
 
 /// Runs `limits WHAT` under a shell that sets limits first, with and without recording. Both must
-/// behave alike; how much is recorded depends on the limits.
+/// behave alike; the amount that is recorded depends on the limits.
 #[track_caller]
 fn under(limits: &str, what: &str) {
     let program = Program::compile("limits.c");

@@ -9,7 +9,7 @@ const CHAIN: [&[u8]; 8] = [
     &[0x48, 0x0f, 0xba, 0x30, 0x00],       // btrq $0, (%rax)
     &[0xc3],                               // ret
     &[0x65, 0xff, 0x0c, 0x25, 0x00, 0x01, 0x00, 0x00], // busy: decl %gs:0x100
-    &[0x74, 0x02],                         // je, into preemption
+    &[0x74, 0x02],                         // je, over the pause to the jmp
     &[0xf3, 0x90],                         // pause
     &[0xeb, 0xe4],                         // jmp to the start
 ];

@@ -67,8 +67,8 @@ impl Task {
         self.levels.last().is_some_and(|level| level.held.iter().any(|held| held.doubt.is_some()))
     }
 
-    /// Removes a bit spinlock of the current level whose release is in doubt, if it was released
-    /// according to `released`. The section ends with the store in doubt.
+    /// Removes a bit spinlock of the current level whose release is in doubt, if `released` says
+    /// that it was released. The section ends at the store in doubt.
     pub fn settle(&mut self, released: impl Fn(&Held) -> bool) -> Option<Finished> {
         let level = self.level();
         let place = level.held.iter().position(|held| held.doubt.is_some() && released(held))?;

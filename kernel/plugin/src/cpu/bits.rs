@@ -42,8 +42,8 @@ impl Cpu {
         }
     }
 
-    /// A store has been executed that may set a whole word or byte. If the store has cleared the
-    /// bit of a lock that is held, it was the release (`rht_assign_unlock`).
+    /// A store that may set a whole word or byte has been executed. If the store has cleared the
+    /// bit of a held lock, the store was the release (`rht_assign_unlock`).
     pub(super) fn stored(&mut self, address: u64, size: u64) {
         let Some((role, lock)) = self.current.task.bit_stored(address, size) else { return };
         let Kind::Bit(bit) = role.kind else { return };
@@ -57,8 +57,8 @@ impl Cpu {
         }
     }
 
-    /// Ends the sections whose releases were in doubt, if it is known by now that they were
-    /// releases. `certain` is true if the task can't hold such a lock any longer, since it sleeps,
+    /// Ends each section whose release was in doubt, if the store in doubt is now known to be the
+    /// release. `certain` is true if the task can't hold such a lock any longer, since it sleeps,
     /// leaves the level or returns to user space.
     pub(super) fn settle(&mut self, certain: bool) {
         while self.doubts {

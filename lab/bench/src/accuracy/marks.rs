@@ -1,11 +1,11 @@
-//! Marks in a workload's source, which say where its problem is.
+//! Reads the marks in a workload's source, which say where its problem is.
 //!
 //! The line of the problem ends with `/* FINDING rule */`, or with `/* FINDING rule|other */` if
-//! more than one rule would be right. If several lines are marked, a finding at any of them
+//! more than one rule would be right. If several lines are marked, a finding at one of them
 //! suffices. A marked line that begins a function stands for the threads that start there.
 //!
 //! `/* REMAINS rule */` marks a line whose finding is true of the fixed variant too, since its cost
-//! is not the problem's.
+//! is not part of the problem.
 
 use anyhow::Context;
 

@@ -36,8 +36,8 @@ struct Summary {
     /// The number of workloads whose problem was found in more than half of the runs, by the right
     /// rule at the right line.
     found: usize,
-    /// The number of workloads whose problem was found by the right rule in more than half of the
-    /// runs of the stripped program, which has no names and lines.
+    /// The number of workloads whose problem was found in the stripped program, which has no names
+    /// and lines: by the right rule, in more than half of the runs.
     found_stripped: usize,
     /// The number of variants without a problem that had a false alarm in more than half of the
     /// runs.

@@ -16,7 +16,7 @@ pub struct Seen {
 /// The result of one run of a program with a problem.
 #[derive(Debug, PartialEq)]
 pub struct Verdict {
-    /// The right finding; if there are several, the one with the greatest gain.
+    /// The right finding; if several findings are right, the one with the greatest gain.
     pub hit: Option<Seen>,
     /// The findings that are not right, in descending order of gain.
     pub also: Vec<Seen>,

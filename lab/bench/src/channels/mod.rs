@@ -122,9 +122,9 @@ impl Outcome {
         (peer.name, ours.iter().zip(theirs).map(|(ours, peer)| ours / peer).collect())
     }
 
-    /// The median ratio of our results to the best peer's, over the rounds in which a line's
-    /// transfer took from `least` to `below` nanoseconds, and the number of these rounds. `None` if
-    /// there were none.
+    /// Considers the rounds in which a line's transfer took from `least` to `below` nanoseconds.
+    /// Returns the median ratio of our results to the best peer's, and the number of these rounds.
+    /// `None` if there were none.
     fn ratio_where(&self, sleep: bool, least: f64, below: f64) -> Option<(f64, usize)> {
         let line = self.load.sides.iter().position(|side| side.sleeps.is_none());
         let transfers = &self.results[line.expect("it is measured in each load")];

@@ -34,9 +34,9 @@ use crate::table;
 const LOCK: &str = "gate";
 /// The value for no lock: all objects are left to the C library.
 const NONE: &str = "libc";
-const SHARED: &str = "Beside the shared library";
-const STATIC: &str = "Beside the static library, for information";
-const LEFT: &str = "The C library's own mutex, and left to it, for information";
+const SHARED: &str = "Compared with the shared library";
+const STATIC: &str = "Compared with the static library, for information";
+const LEFT: &str = "Compared with the C library's own mutex, and left to it, for information";
 const TIME: &str = "ns";
 const WALL: &str = "ms";
 const LOCKS: u32 = 300_000;
@@ -74,7 +74,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let rows: Vec<Row> = rows.into_iter().chain([mean]).collect();
     table::print("built with it", "replaced", &rows);
     let bytes_per_lock = programs.bytes_per_lock()?;
-    println!("\n{LOCKS} replaced mutexes take {bytes_per_lock:.2} bytes each beside their own\n");
+    println!(
+        "\n{LOCKS} replaced mutexes take {bytes_per_lock:.2} bytes each in addition to their own\n"
+    );
     Ok(serde_json::to_string(&Summary {
         exec_ratio: (exec_ratio * 1e4).round() / 1e4,
         bytes_per_lock: (bytes_per_lock * 1e3).round() / 1e3,

@@ -1,13 +1,13 @@
 //! Checks that the native form of a lock executes the same instructions as the hand-written lock.
 //!
 //! The processor's trap flag stops this thread after each instruction of an uncontended pair, so
-//! executed instructions are compared. Our lock must access memory by the same instructions in the
-//! same order, including prefixes, kinds and sizes of operands. It must not compute, compare or
-//! branch more often. So the comparison detects a fence, a bounds check or another load. It ignores
-//! registers and addresses, moves of values between registers, and the order in which the compiler
-//! has placed the pieces of a function and the code between two accesses. It also ignores the
-//! function's frame: the frame's contents depend on the paths on which a thread waits, which are
-//! not executed.
+//! executed instructions are compared. Our lock must access memory with the same instructions in
+//! the same order, including prefixes, kinds and sizes of operands. Our lock must not compute,
+//! compare or branch more often. So the comparison detects a fence, a bounds check or another load.
+//! It ignores registers and addresses, moves of values between registers, and the order in which
+//! the compiler has placed the pieces of a function and the code between two accesses. It also
+//! ignores the function's frame: the frame's contents depend on the paths on which a thread waits,
+//! which are not executed.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
@@ -120,7 +120,7 @@ fn assert_same_instructions<Ours: Lock, ByHand: Lock>(name: &str) {
     let accesses = |run: &[Instruction]| -> Vec<Code> {
         run.iter().filter(|run| accesses_memory(run)).map(Instruction::code).collect()
     };
-    assert!(accesses(&ours).len() > 1, "{name}: {ours:?} is no acquisition");
+    assert!(accesses(&ours).len() > 1, "{name}: {ours:?} is not an acquisition");
     assert_eq!(accesses(&ours), accesses(&by_hand), "{name}: accesses of ours, and by hand");
     let worked = |run: &[Instruction]| run.iter().filter(|run| !clears_a_register(run)).count();
     let (count, by_hand_count) = (worked(&ours), worked(&by_hand));
@@ -129,7 +129,8 @@ fn assert_same_instructions<Ours: Lock, ByHand: Lock>(name: &str) {
     assert!(count <= by_hand_count, "{name}: {:?} are more than {:?}", all(&ours), all(&by_hand));
 }
 
-/// Whether the instruction only clears a register. Processors do that while renaming, at no cost.
+/// Whether the instruction only clears a register. Processors clear registers while renaming them,
+/// at no cost.
 fn clears_a_register(run: &Instruction) -> bool {
     matches!(run.mnemonic(), Mnemonic::Xor | Mnemonic::Xorps)
         && run.op1_kind() == OpKind::Register

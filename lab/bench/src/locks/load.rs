@@ -21,8 +21,7 @@ pub struct Load {
     /// The average time that a thread spends outside, in nanoseconds. The times are evenly
     /// distributed from 0 to twice the average.
     pub outside: u32,
-    /// The number of writers' acquisitions among 1024; for locks without readers, all acquisitions
-    /// are writers'.
+    /// How many of 1024 acquisitions are writers'. For locks without readers, all acquisitions are.
     pub writes: u32,
     pub for_whom: For,
 }

@@ -119,7 +119,7 @@ pub fn memory(footprints: &[Footprint]) {
 pub fn print_missing_the_aim(standings: &[Standing]) {
     let mut behind = versus::missing_the_aim(standings).peekable();
     if behind.peek().is_some() {
-        println!("\nUncontended, behind the fastest peer by more than 3 %");
+        println!("\nUncontended, slower than the fastest peer by more than 3 %");
     }
     for Standing { form, access, ratio } in behind {
         let role = if *access == Access::Shared { ", as a reader" } else { "" };

@@ -17,7 +17,7 @@ pub enum Access {
     Shared,
 }
 
-/// The times for a pair of calls of one lock, one for each round.
+/// The times of a pair of calls of one lock, with one time for each round.
 pub struct Timing<'a> {
     pub contender: &'a Contender,
     pub access: Access,

@@ -52,7 +52,7 @@ fn is_opponent(peer: &Contender, kind: Kind) -> bool {
 }
 
 /// Whether the peers of this kind do the same as our lock, so that ours should not be slower. The
-/// peers of the other two kinds need no queue without contention, and so they have less to do.
+/// peers of the other two kinds don't use a queue without contention, and so they have less to do.
 fn is_of_same_kind(kind: Kind) -> bool {
     !matches!(kind, Kind::Delegation | Kind::QueuedShared)
 }

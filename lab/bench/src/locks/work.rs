@@ -14,7 +14,7 @@ pub struct Work {
     stop: *const AtomicBool,
     /// The number of locks, which is a power of two, minus one.
     pub mask: u32,
-    /// The number of writers' acquisitions among 1024, for a lock that can be shared.
+    /// How many of 1024 acquisitions are writers', for a lock that can be shared.
     pub writes: u32,
     /// The time for which the lock is held, in loops of [`busy`].
     pub section: u32,
@@ -40,8 +40,8 @@ pub struct Work {
 /// overwritten.
 const KEPT: usize = 1 << 14;
 
-/// One of this many acquisitions is timed. The number is odd, so that the samples have all locks,
-/// and both reads and writes.
+/// One in this many acquisitions is timed. The number is odd, so that there are samples of all
+/// locks, and of both reads and writes.
 const SAMPLE_EVERY: u32 = 17;
 
 impl Work {

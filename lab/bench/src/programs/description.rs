@@ -1,6 +1,6 @@
 //! The description of a user's real program: a file `NAME.toml` next to the folder `NAME`, in which
-//! the program runs. `accuracy` uses all fields; measuring the cost of recording uses only those
-//! about running the program. Only `version` and `command` are required.
+//! the program runs. `accuracy` uses all fields. The benchmark of the cost of recording uses only
+//! the fields that say how the program is run. Only `version` and `command` are required.
 //!
 //! ```toml
 //! what = "one lock around the whole cache"
@@ -8,12 +8,12 @@
 //! version = "1.4.4"
 //! command = ["./memcached-load", "./memcached"]   # run in the folder NAME
 //! mended = ["./memcached-load", "./memcached-mended"]
-//! status = 143                    # of the command; 0 if it is not said
-//! limit = 60                      # seconds until a run hangs
-//! place = 'items\.c|thread\.c'    # where the problem is; absent for a program that is fine
+//! status = 143                    # of the command; 0 if absent
+//! limit = 60                      # seconds after which a run counts as hung
+//! place = 'items\.c|thread\.c'    # where the problem is; absent for a program without a problem
 //! remedy = 'granularity'          # in the finding's category, rule or title; or deadlock, lost wake-up, standstill
 //! advice_not = 'Remove'           # must not be in its advice
-//! allowed = 'spinlock-instead'    # findings, by rule and place, that are no false alarm
+//! allowed = 'spinlock-instead'    # findings, by rule and place, that are not false alarms
 //! false = 'polling.*:489'         # findings that are false alarms, whatever gain they predict
 //! tuned = true                    # whether the rules were made with knowledge of this program
 //! ```

@@ -45,8 +45,8 @@ const AIMS: Aims = Aims { time: Some(1.01), memory: Some(1.36) };
 /// The last line of output. Each ratio is the value with recording over the value without.
 #[derive(Serialize)]
 struct Summary {
-    /// Nanoseconds that recording adds to an uncontended lock and unlock of a mutex: the larger of
-    /// the values for a process with one thread and for one with two.
+    /// Nanoseconds that recording adds to an uncontended lock and unlock of a mutex. This is the
+    /// larger of two values: for a process with one thread, and for one with two.
     pair_added_ns: f64,
     /// The ratio of the times to acquire 92,000 mutexes in grid order.
     grid_ratio: f64,

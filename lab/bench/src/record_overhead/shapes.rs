@@ -1,4 +1,4 @@
-//! Programs of ours with the structure of real programs that are (or may be) hard to record:
+//! Our own programs with the structure of real programs that are (or may be) hard to record:
 //! recursion, tiny sections, many locks, a server, and thousands of processes.
 //!
 //! Each program prints the number of its acquisitions, so that the recorded number can be checked.

@@ -1,9 +1,9 @@
 //! Two threads that do little but lock.
 //!
-//! Under low contention, recording must not make threads contend that did not contend before, for
-//! example for a cache line that both write. The grid has many locks, which are acquired at a high
-//! rate, so their counters do not fit into the nearer caches. The grid's random order is the worst
-//! case that we know.
+//! Under low contention, recording must not add contention between threads, for example for a cache
+//! line that both write. The grid has many locks, which are acquired at a high rate, so their
+//! counters do not fit into the nearer caches. The grid's random order is the worst case that we
+//! know.
 
 use crate::compare::{Case, Change, Measure};
 use crate::lab::Lab;

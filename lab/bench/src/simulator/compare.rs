@@ -4,10 +4,10 @@
 //! 1. The ladder's access patterns ([`syncline_study::ladder`]), in nanoseconds.
 //! 2. Atomic operations, locks, channels and tables, in millions of operations per second.
 //!
-//! A hypervisor moves the processors every few seconds. After that, a transfer of a line may take
-//! three times as long, or a third of the time. So the probe's load of a changed line is measured
-//! before and after each run. If the two loads differ by more than a fifth, the run is repeated. If
-//! the load differs from the one in the description, the machine is described again.
+//! A hypervisor moves the processors every few seconds. Then a transfer of a line may take three
+//! times as long as before, or a third of the time. So the probe's load of a changed line is
+//! measured before and after each run. If the two loads differ by more than a fifth, the run is
+//! repeated. If the load differs from the one in the description, the machine is described again.
 
 use anyhow::Context as _;
 use serde::Serialize;

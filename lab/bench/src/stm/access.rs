@@ -3,7 +3,7 @@
 
 /// Access to the words in a transaction.
 pub trait Access {
-    /// The reason for which an attempt of the transaction has ended.
+    /// The reason why an attempt of the transaction has ended.
     type Stop;
     fn get(&mut self, word: usize) -> Result<u64, Self::Stop>;
     fn set(&mut self, word: usize, value: u64) -> Result<(), Self::Stop>;

@@ -8,8 +8,8 @@
 //! - Memory per entry.
 //!
 //! In each round, all tables of a case run one after another on the same streams of steps. A
-//! table's position in memory matters as much as the table itself, and stays the same in all
-//! rounds. So our best table and the best peer also run in [pairs], for which both tables are
+//! table's position in memory affects the result as much as the table itself, and stays the same in
+//! all rounds. So our best table and the best peer also run in [pairs], for which both tables are
 //! created again from time to time. The ratio comes from these pairs.
 
 mod line;
@@ -100,9 +100,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
 #[derive(Clone, Copy)]
 struct Times {
     wall: f64,
-    /// The processor time of the thread that used most. On an idle machine it equals the wall time,
-    /// unless threads sleep. On a busy machine it excludes the time in which other processes had
-    /// the processor.
+    /// The processor time of the thread that used the most. On an idle machine it equals the wall
+    /// time, unless threads sleep. On a busy machine it excludes the time in which other processes
+    /// had the processor.
     processor: f64,
 }
 

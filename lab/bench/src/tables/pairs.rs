@@ -7,7 +7,8 @@
 use super::line::line;
 use crate::statistics::spread;
 
-/// The number of tables that each side uses, one after another. The first one was created before.
+/// The number of tables that each side uses, one after another. The first table already exists when
+/// the pairs begin.
 const PLACES: usize = 3;
 
 /// The speeds of two sides, each by wall time and by processor time.

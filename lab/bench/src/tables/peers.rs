@@ -1,5 +1,5 @@
-//! The tables of all libraries in the form that the benchmark uses. All that can grow have the same
-//! hasher.
+//! The tables of all libraries in the form that the benchmark uses. All tables that can grow have
+//! the same hasher.
 
 use std::collections::HashMap;
 use std::sync::RwLock;

@@ -1,5 +1,5 @@
-//! The paper's table over messages: one server for every two client threads (SSYNC has one for two
-//! clients, three threads in all), and a client for each of the benchmark's threads.
+//! The paper's table over messages. Each of the benchmark's threads is a client, and there is one
+//! server for every two clients (as in SSYNC, which has one server among three threads).
 
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};

@@ -82,7 +82,8 @@ mod tests {
         let text = format!(
             "{HEAD}  gate             1.11x (1.09 to 1.21)  faster, 15 rounds, kept\n  \
              mcs              1.30x (0.90 to 1.40)  undecided (needs ~41 runs), 40 rounds\n\n\
-             All kept locks together, compared with the program's own: 9.00x (1.00 to 10.00)  faster\n"
+             All kept replacements together, compared with the program's locks: 9.00x (1.00 to \
+             10.00)  faster\n"
         );
         let said = Said::read(&text);
         assert_eq!((&*said.lock, said.kept, said.gain), ("gate", true, 1.11));
@@ -94,7 +95,7 @@ mod tests {
     fn without_a_kept_lock_the_best_counts_even_if_slower() {
         let text = format!(
             "{HEAD}  gate             0.80x  too few runs to say\n  mcs              0.90x  too \
-             few runs to say\n\nNo lock is kept: none is certainly faster.\n"
+             few runs to say\n\nNo replacement is kept: none is certainly faster.\n"
         );
         let said = Said::read(&text);
         assert_eq!((&*said.lock, said.kept, said.gain, said.interval), ("mcs", false, 0.9, None));

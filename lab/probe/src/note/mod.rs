@@ -58,8 +58,8 @@ impl fmt::Display for Note {
             ),
             Note::Quota { processors, usable } => write!(
                 f,
-                "this process may use {usable} processors, and the time of {processors}: it is \
-                 stopped now and then, which shows as outliers"
+                "this process may use {usable} processors, but only the time of {processors}: it \
+                 is stopped now and then, which shows as outliers"
             ),
             Note::WithoutHwloc { why } => write!(
                 f,
@@ -110,19 +110,19 @@ impl fmt::Display for Note {
             ),
             Note::NoOwned => write!(
                 f,
-                "these processors have no owned state: the row has lines that one changed and \
-                 others then read, which are clean and shared"
+                "these processors have no owned state: the row has lines that one thread \
+                 changed and others then read, which are clean and shared"
             ),
             Note::OwnedUnknown => write!(
                 f,
                 "whether these processors have an owned state is unknown: the row has lines that one \
-                 changed and others then read, whatever their state"
+                 thread changed and others then read, whatever their state"
             ),
             Note::NotExclusive { cycles, own } => write!(
                 f,
-                "a thread that alone had read a line took {cycles:.0} cycles to write it, and \
-                 {own:.0} where the line was its own: reading seems not to make lines exclusive \
-                 here, so that row may be of shared lines"
+                "a store to a line that only the storing thread had read took {cycles:.0} cycles, \
+                 and a store to an own line {own:.0}: a read does not seem to make a line \
+                 exclusive here, so the row of exclusive lines may be of shared ones"
             ),
             Note::ReadTakesOver { distance } => write!(
                 f,
@@ -138,7 +138,8 @@ impl fmt::Display for Note {
             Note::NoLastLevel { cycles } => write!(
                 f,
                 "loads that should find their line in the last-level cache took {cycles:.0} \
-                 cycles, as from memory: others fill this cache, or this machine can't use it"
+                 cycles, as from memory: other programs fill this cache, or this machine \
+                 can't use it"
             ),
             Note::CachesUnknown => write!(
                 f,
@@ -156,8 +157,8 @@ impl fmt::Display for Note {
             ),
             Note::Irregular { kept, of } => write!(
                 f,
-                "cores or groups of cores are not all alike, or too many: the machine description \
-                 has {kept} of {of} hardware threads"
+                "the cores or groups of cores are not all alike, or there are too many: the \
+                 machine description has {kept} of {of} hardware threads"
             ),
         }
     }

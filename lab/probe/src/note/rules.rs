@@ -22,9 +22,9 @@ const NOISY_SPREAD: f64 = 0.2;
 /// A cell counts as noisy only if the middle half of its samples also spans more cycles than this,
 /// since one cycle is a large share of a local access.
 const NOISY_CYCLES: f64 = 4.0;
-/// Neighbours share a cache only if one can load a line that the other one has changed in less than
-/// this share of the time of a load from memory. On SSYNC's machines the largest share is 0.6
-/// (Table 2, Opteron).
+/// Neighbours count as sharing a cache only if a load of a line that the neighbour has changed
+/// takes less than this share of the time of a load from memory. On SSYNC's machines the largest
+/// share is 0.6 (Table 2, Opteron).
 const AS_FAR_AS_MEMORY: f64 = 0.8;
 
 /// The facts about a measurement that the rules need.

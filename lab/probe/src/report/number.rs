@@ -22,7 +22,7 @@ pub fn spread(summary: &Summary) -> String {
 pub fn stays(share: &Summary) -> String {
     let percent = |share: f64| (100.0 * share).round();
     format!(
-        "A line stays with its owner for {} ±{} % of the time that the other needs to get it.",
+        "A line stays with its owner for {} ±{} % of the time that another thread needs to get it.",
         percent(share.median),
         percent((share.high - share.low) / 2.0)
     )

@@ -179,7 +179,7 @@ impl Engine<'_> {
     }
 
     /// Cycles of an access to a line that the cache already has in a state that suits the access.
-    /// `None` if the cache has no such line, or if the access has to leave the core nevertheless.
+    /// `None` if the cache has no such line, or if even such an access has to leave the core.
     #[inline]
     fn find(&mut self, access: Access, number: u32, cache: usize) -> Option<u64> {
         let line = &mut self.lines[number as usize];

@@ -2,8 +2,8 @@
 //!
 //! A core begins the next access before the current one is done if it can foresee the next one: it
 //! must know the address, and predict the branches in between. So requests for several lines are
-//! under way at the same time. The accesses nevertheless take effect one after another, in program
-//! order. An early request makes its access shorter, and has no other effect.
+//! under way at the same time. The accesses still take effect one after another, in program order.
+//! An early request makes its access shorter, and has no other effect.
 //!
 //! A simulated thread is always at the access that takes effect next. This module computes in which
 //! cycle the thread's core has requested that access's line, which may be in the past.

@@ -6,10 +6,10 @@
 //! at once instead. It takes effect after the stores before it; if its line has arrived but left
 //! again by then, it requests the line again.
 //!
-//! On machines whose lines travel to the core, the stores to the same line that are directly behind
-//! a store in the buffer take effect together with it. On machines whose stores go out to the
-//! last-level cache, this holds only for stores that were in the buffer when the first one
-//! requested the line; later stores to the line form the next group.
+//! On machines whose lines travel to the core, stores that directly follow a store to the same line
+//! in the buffer take effect together with it. On machines whose stores go out to the last-level
+//! cache, this holds only for stores that were in the buffer when the first one requested the line;
+//! later stores to the line form the next group.
 //!
 //! A load overtakes stores to other lines. A load from a line to which buffered stores write waits
 //! until these stores have taken effect; a real core would forward the value if the load reads the

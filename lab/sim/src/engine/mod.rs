@@ -1,7 +1,7 @@
 //! Runs simulated threads in the order of simulated time.
 //!
-//! A simulated thread is a coroutine. It runs until it has to wait for a moment of simulated time,
-//! and another event is due by then. An access requests its line at once. The engine computes when
+//! A simulated thread is a coroutine. It runs until it has to wait for a moment of simulated time
+//! before which another event is due. An access requests its line at once. The engine computes when
 //! the line serves the access, which takes effect then. So effects come in the order of time, and
 //! effects on one line in the order of the requests. Runs with the same seed are equal, bit for
 //! bit.
@@ -43,9 +43,9 @@ pub(crate) use uncached::{release, reset, take, test_and_set};
 
 pub use crate::line::ThreadId;
 
-/// The number that [`Engine::run`] gets in place of a hardware thread's for a thread that is not
-/// pinned. Such a thread starts on the node with the fewest threads. If it has to wait for its
-/// hardware thread, an idle one takes it over after a while.
+/// The number that [`Engine::run`] gets for a thread that is not pinned, instead of the number of a
+/// hardware thread. Such a thread starts on the node with the fewest threads. If it has to wait for
+/// its hardware thread, an idle one takes it over after a while.
 pub const ANYWHERE: usize = usize::MAX;
 
 /// The number of lines that can be found without a look-up in the hash map: more than most runs
@@ -107,8 +107,8 @@ pub struct Outcome {
 }
 
 impl<'m> Engine<'m> {
-    /// A machine on which no thread has run. The seed determines whatever is random on a real
-    /// machine, such as the point of a waiter's loop at which it notices a change.
+    /// A machine on which no thread has run. The seed determines everything that is random on a
+    /// real machine, such as the point of a waiter's loop at which it notices a change.
     pub fn new(machine: &'m Machine, seed: u64) -> Engine<'m> {
         Engine {
             machine,
@@ -161,8 +161,8 @@ impl<'m> Engine<'m> {
         self
     }
 
-    /// Runs threads until all are done. Each runs on the hardware thread with the number beside its
-    /// body, or on any hardware thread if the number is [`ANYWHERE`].
+    /// Runs threads until all are done. Each body runs on the hardware thread whose number it is
+    /// paired with, or on any hardware thread if the number is [`ANYWHERE`].
     ///
     /// # Panics
     /// If a thread panics, if a number is not that of a hardware thread, if all remaining threads
@@ -219,7 +219,7 @@ impl<'m> Engine<'m> {
         let processor = if pinned { processor } else { self.idlest() };
         let cache = self.machine.cache_of(processor) as u32;
         self.threads.push(Thread::new(processor as u32, cache, pinned));
-        // SAFETY: the coroutine, which owns the body, ends or is dropped within `run`, also if
+        // SAFETY: the coroutine, which owns the body, ends or is dropped within `run`, even if
         // another coroutine panics. What the body borrows outlives the call of `run`.
         let body: Body<'static> = unsafe { std::mem::transmute::<Body<'a>, Body<'static>>(body) };
         let stack = ThreadStack::new(number);

@@ -112,8 +112,8 @@ impl Engine<'_> {
     fn take_over(&mut self, number: u32) {
         let scheduler = self.machine.description.scheduler;
         let (near, far) = (scheduler.near, scheduler.far);
-        // Hardware threads of other nodes look only at the first of these moments after each
-        // multiple of `far`.
+        // Hardware threads of other nodes look only once in every `far` cycles: at the first of
+        // these moments after a multiple of `far`.
         let (near, far) = (self.machine.in_cycles(near).max(1), self.machine.in_cycles(far).max(1));
         let far = self.now / far != self.now.saturating_sub(near) / far;
         let waits = |engine: &Self| {
@@ -158,8 +158,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes a thread that yields, sleeps or is done off its hardware thread, and lets the next one
-    /// run there.
+    /// Removes a thread that yields, sleeps or has ended from its hardware thread, and lets the
+    /// next one run there.
     pub(super) fn leave_processor(&mut self, thread: ThreadId) {
         let number = self.threads[thread as usize].processor;
         let processor = &mut self.processors[number as usize];
@@ -173,7 +173,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Lets the next thread of the queue run, and queues the current one behind the others.
+    /// Lets the next thread of the queue run, and queues the current one after the others.
     pub(crate) fn yield_processor(&mut self) -> Then {
         /// Cycles of a system call that finds no other thread to run.
         const CALL: u64 = 500;

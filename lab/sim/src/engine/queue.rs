@@ -95,7 +95,7 @@ impl Default for Queue {
 }
 
 impl Queue {
-    /// Plans an event, behind those that are already planned for the same cycle.
+    /// Plans an event, after those that are already planned for the same cycle.
     #[inline]
     pub fn plan(&mut self, at: u64, whom: Whom) {
         if at >> DAY < self.today + DAYS as u64 {
@@ -174,7 +174,7 @@ impl Queue {
         self.first = self.entries[self.slots[self.slot] as usize].event.at;
     }
 
-    /// Inserts an event into its day, behind the events that are due before it or at the same time.
+    /// Inserts an event into its day, after the events that are due before it or at the same time.
     #[inline]
     fn insert(&mut self, event: Event) {
         let slot = ((event.at >> DAY).max(self.today) % DAYS as u64) as usize;
@@ -217,8 +217,8 @@ impl Queue {
 mod tests {
     use super::*;
 
-    /// Compares the queue with a heap: events near and far, many in one cycle, some far behind all
-    /// others.
+    /// Compares the queue with a heap: events near and far, many in one cycle, some much later than
+    /// all others.
     #[test]
     fn events_come_in_the_order_of_time_and_insertion() {
         let (mut queue, mut heap) = (Queue::default(), BinaryHeap::new());

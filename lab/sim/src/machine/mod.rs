@@ -184,8 +184,8 @@ impl Machine {
         self.description.protocol == Protocol::Uncached
     }
 
-    /// Whether threads share caches that write through. Such a cache never has a line exclusively:
-    /// other threads may read every line that one of its threads reads.
+    /// Whether threads share caches that write through. A read never gives such a cache the line
+    /// exclusively, since other threads may read every line that one of its threads reads.
     #[inline]
     pub(crate) fn reads_to_share(&self) -> bool {
         self.description.threads_per_cache > 1 && self.description.local.store.is_none()

@@ -9,7 +9,7 @@ use syncline::memory::{Memory, Padded};
 use syncline_sim::engine::{self, ANYWHERE, Body, Engine};
 use syncline_sim::{Machine, Simulated};
 
-/// The cycles after which a run counts as hung: some hundred times as many as the longest run
+/// The cycles after which a run counts as hung: a few hundred times as many as the longest run
 /// needs.
 const HUNG: u64 = 20_000_000_000;
 /// Cycles between two checks of the watchdog.

@@ -1,4 +1,4 @@
-//! A part of a claim: our number beside the paper's, and whether the part holds.
+//! A part of a claim: our number, the paper's number, and whether the part holds.
 
 use crate::figures::sentence::number;
 
@@ -14,7 +14,7 @@ pub struct Part {
     /// Whether the part holds.
     pub holds: bool,
     /// Whether our result is an input of the simulation, or follows directly from an input. A part
-    /// that holds by construction is no evidence.
+    /// that holds by construction is not evidence.
     pub by_construction: bool,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     fn a_number_may_be_off_by_its_share_and_not_more() {
         assert!(near("x", 124.9, 100.0, 0.25).holds && near("x", 75.1, 100.0, 0.25).holds);
         assert!(!near("x", 125.1, 100.0, 0.25).holds && !near("x", 74.9, 100.0, 0.25).holds);
-        assert!(!near("x", f64::NAN, 100.0, 0.25).holds, "what is no number does not hold");
+        assert!(!near("x", f64::NAN, 100.0, 0.25).holds, "NaN does not hold");
         assert_eq!(near("x", 1.0, 720_000.0, 0.1).paper, "720,000");
     }
 

@@ -1,9 +1,9 @@
 //! The papers' claims, each compared with what is measured here.
 //!
 //! A row of [`ROWS`] is a statement of a paper, with the way in which it is checked. For most rows,
-//! this is a pure function of the figures. It returns parts, each with our number beside the
-//! paper's. Parts that are known to miss are in [`KNOWN_MISSES`], with the reason. A test fails if
-//! any other part misses, or if a part in that list now holds.
+//! this is a pure function of the figures. It returns parts, each with our number and the paper's.
+//! Parts that are known to miss are in [`KNOWN_MISSES`], with the reason. A test fails if any other
+//! part misses, or if a part in that list now holds.
 
 mod check;
 mod hardware;

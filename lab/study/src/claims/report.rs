@@ -99,7 +99,7 @@ pub fn table(book: &Book) -> String {
         }
     }
     text.push_str("\n* misses; lab/study/claims.md has the reasons\n");
-    text.push_str("= holds by construction: the number is an input, and so is no evidence\n");
+    text.push_str("= holds by construction: the number is an input, and so not evidence\n");
     text
 }
 

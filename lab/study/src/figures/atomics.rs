@@ -64,8 +64,8 @@ fn says(panels: &[Panel]) -> String {
         let (alone, two, crowd) =
             (panel.value("fai", 1)?, panel.value("fai", 2)?, panel.best(all)?);
         Some(format!(
-            "{} does {} million increments a second with one thread, {} with two, and {} million \
-             operations of its best kind, {}, with {all}",
+            "{} does {} million increments a second with one thread and {} with two, and with \
+             {all} threads {} million operations a second of the fastest kind ({})",
             panel.machine,
             number(alone),
             number(two),

@@ -56,8 +56,8 @@ fn measure<W: World>(lab: &Lab, world: &W) -> Panel {
         lines.iter().flat_map(|line| steps.iter().map(move |&step| (line, step))).collect();
     let values = lab.measure::<W, _>(&points, |&(&(requests, contender), threads), seed| {
         let (warm_up, measured) = lab.window::<W>(WINDOW);
-        // `load` and not `lock_load`: whatever the lock, lines of the data are not fetched for
-        // writing before they are read.
+        // This calls `load` and not `lock_load`: whichever lock is used, lines of data are not
+        // fetched for writing before they are read.
         let load = load::<W>(lab, threads, 2, seed);
         let load = Load { homes: Homes::Machine, warm_up, measured, ..load };
         (contender.memcached)(world, request(requests), &load).per_second / 1e3

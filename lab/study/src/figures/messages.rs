@@ -183,7 +183,8 @@ fn says_server(panels: &[Panel]) -> String {
         let most = panel.last();
         let [one, round] = [ONE_WAY, ROUND_TRIP].map(|name| panel.value(name, most));
         Some(format!(
-            "a server of {most} clients on {} gets {} million messages a second, or answers {}",
+            "a server of {most} clients on {} gets {} million messages a second without answers, \
+             and {} million with answers",
             panel.machine,
             number(one?),
             number(round?)

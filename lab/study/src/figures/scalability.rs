@@ -60,10 +60,12 @@ fn says(panels: &[Panel]) -> String {
     let machine = |panel: &Panel| {
         let last = |locks| Some(panel.series(&name(locks))?.points.last()?.clone());
         let (few, many) = (last(LOCKS[0])?, last(LOCKS[3])?);
+        let (few_times, few_best) = few.note.split_once(": ")?;
+        let (many_times, many_best) = many.note.split_once(": ")?;
         Some(format!(
-            "{} threads on {} get {} with {} locks and {} with {} (times the best lock with one \
-             thread, and the best lock)",
-            few.x, panel.machine, few.note, LOCKS[0], many.note, LOCKS[3]
+            "{} threads on {} have {few_times} the throughput of one thread with {} locks (the \
+             best lock: {few_best}), and {many_times} with {} locks ({many_best})",
+            few.x, panel.machine, LOCKS[0], LOCKS[3]
         ))
     };
     list(panels.iter().filter_map(machine))

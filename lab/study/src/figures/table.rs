@@ -57,9 +57,9 @@ pub fn name(shape: Shape) -> String {
     format!("{} buckets of {}", shape.buckets, shape.keys)
 }
 
-/// Measures the tables. `hardware` is the machine if it has messages in hardware. SSYNC's library
-/// then calls servers by these messages. They are sent to hardware threads, so only pinned threads
-/// can use them.
+/// Measures the tables. `hardware` is the machine if it has messages in hardware. On such a
+/// machine, SSYNC's library calls servers with these messages. They are sent to hardware threads,
+/// so only pinned threads can use them.
 fn measure<W: World>(
     lab: &Lab,
     world: &W,
@@ -117,7 +117,7 @@ fn says(panels: &[Panel]) -> String {
         let served = panel.value(&served, all)?;
         Some(format!(
             "with 12 buckets of 12 keys and {all} threads {} does {} million operations a second \
-             with the best lock ({}), {} with servers",
+             with the best lock ({}), and {} with servers",
             panel.machine,
             number(locked.y),
             locked.note,

@@ -1,4 +1,4 @@
-//! Transactions of a bank with many branches or with few, with and without audits. They run over
+//! Transactions of a bank that has many branches or few, with and without audits. They run over
 //! shared memory, over lock servers (TM2C), and under one lock.
 //!
 //! SSYNC's paper lists TM2C among its programs but has no figure of it, so there are no numbers of
@@ -80,10 +80,11 @@ fn says(panels: &[Panel]) -> String {
         let of = |bank, kind| panel.value(&name(bank, kind), all).map(number);
         let [many, _, few, _] = BANKS;
         Some(format!(
-            "with {} branches {all} threads on {} make {} million transfers a second over shared \
-             memory, {} over lock servers and {} under one lock; with {} branches {}, {} and {}",
-            many.branches,
+            "{all} threads on {} make, in a bank with {} branches, {} million transfers a second \
+             over shared memory, {} over lock servers and {} under one lock, and in a bank with {} \
+             branches {}, {} and {}",
             panel.machine,
+            many.branches,
             of(many, SHARED)?,
             of(many, SERVED)?,
             of(many, LOCKED)?,

@@ -51,7 +51,7 @@ pub fn nothing<W: World>(world: &W, size: &Size, threads: usize) -> f64 {
     turns(world, size, threads, |_| ())
 }
 
-/// In its turn, each thread increments a word on a second line, by a load and a store.
+/// In its turn, each thread increments a word on a second line, with a load and a store.
 pub fn second_line<W: World>(world: &W, size: &Size) -> f64 {
     let second = Padded::<WordOf<W>>::default();
     turns(world, size, 2, |_| second.store(second.load(Relaxed).wrapping_add(1), Relaxed))

@@ -1,5 +1,5 @@
 //! A study as one HTML page, which needs no other file and no network. Each figure has its
-//! sentence, its numbers as a table, and the paper's numbers beside ours.
+//! sentence, its numbers as a table, and the paper's numbers next to ours.
 
 mod chart;
 mod scale;
@@ -101,7 +101,7 @@ fn legend(figure: &Figure) -> String {
     html + "</ul>\n"
 }
 
-/// The paper's claims about a figure, with our numbers beside the paper's.
+/// The paper's claims about a figure, with our numbers next to the paper's.
 fn claimed(book: &Book, figure: &Figure) -> String {
     let rows: Vec<(&Row, Vec<Part>)> = claims::outcomes(book)
         .into_iter()

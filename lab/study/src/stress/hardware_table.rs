@@ -1,5 +1,5 @@
-//! SSYNC's hash table behind servers that receive messages in hardware. On the Tilera, SSYNC's
-//! message library uses such messages as well (footnote 4 of section 4.1).
+//! SSYNC's hash table on servers that receive messages in hardware. On the Tilera, SSYNC's message
+//! library uses such messages as well (footnote 4 of section 4.1).
 
 use std::cell::Cell;
 

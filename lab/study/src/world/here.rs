@@ -213,8 +213,8 @@ impl World for Here {
 /// The cycles by which a pause is longer than requested, since reading the clock takes time.
 static OVERSHOOT: AtomicU64 = AtomicU64::new(0);
 
-/// Pauses for at least this many cycles; reading the clock makes the pause longer. Before the
-/// pause, the function waits until earlier accesses have completed. Otherwise the processor would
+/// Pauses for at least this many cycles; reading the clock makes the pause longer. On x86-64, the
+/// function first waits until earlier instructions have completed. Otherwise the processor would
 /// complete them during the pause.
 #[inline]
 fn stay(cycles: u64) {

@@ -54,8 +54,8 @@ pub trait World: Sync {
     /// another.
     fn transfer(&self, places: &[usize]) -> u64;
 
-    /// Runs the bodies of `threads`, each on the hardware thread beside it. Returns the length of
-    /// the measured phase, in seconds.
+    /// Runs the bodies in `threads`, each on the hardware thread whose number it is paired with.
+    /// Returns the length of the measured phase, in seconds.
     ///
     /// # Panics
     /// If a thread panics.

@@ -52,7 +52,7 @@ pub struct Try {
 /// How runs are compared.
 #[derive(clap::Args)]
 pub struct Measuring {
-    /// Compare a number that the program prints: what this regular expression, or its group, matches
+    /// Compare a number that the program prints: the match of this regular expression or its group
     ///
     /// The last match counts. The number must be above 0, and more is better. With --load, the load
     /// prints the number.

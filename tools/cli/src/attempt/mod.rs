@@ -30,7 +30,7 @@ use crate::record::find_program;
 use crate::terminal::style;
 use args::Try;
 
-/// The probability that at least one of all intervals misses its true value.
+/// The probability that any of the intervals misses its true value.
 pub const MISS: f64 = 0.05;
 pub const OWN: &str = "its own";
 

@@ -26,8 +26,9 @@ const EVERY: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Runs the ranks. Returns the exit status of the first rank that failed outside of the shared
-/// memory. Returns [`LOST`] if a signal ended that rank, if a rank ended inside the shared memory
-/// with any status, or if a rank ended with success and had not joined although others had.
+/// memory. Returns [`LOST`] in three cases: a signal ended that rank; a rank ended inside the
+/// shared memory, with any status; or a rank ended with success and had not joined although others
+/// had.
 pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();

@@ -74,7 +74,7 @@ fn by_policy(path: &Path, program: &Path) -> Result<Variables, Failure> {
     let policy = read(path)?;
     let plan = plan(&policy, program)?;
     for remark in &plan.remarks {
-        // An error is ignored: standard error may be closed, and the program is run nevertheless.
+        // An error is ignored: standard error may be closed, and the program is run in any case.
         let _ = writeln!(stderr(), "syncline: {}:{}: {remark}", path.display(), remark.line);
     }
     planned(&plan)
@@ -97,8 +97,8 @@ fn preloaded(variables: Variables) -> Result<Variables, Failure> {
     preloading(LIBRARY, OVERRIDE, variables)
 }
 
-/// Adds to these variables the one that loads a library of Syncline into the program. A developer
-/// can name another file for the library by the variable `named`.
+/// Adds the variable that loads a library of Syncline into the program. A developer can name
+/// another file for the library in the environment variable `named`.
 pub fn preloading(
     library: &str,
     named: &str,

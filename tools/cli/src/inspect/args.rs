@@ -23,8 +23,7 @@ use crate::statuses;
     after_long_help = statuses::INSPECTING
 )]
 pub struct Inspect {
-    /// Trace the locks that the findings of this recording, and its list of what else takes time,
-    /// are about
+    /// Trace the locks in the findings of this recording, and in its list of what else takes time
     ///
     /// If neither has locks, the call sites with the most waiting are traced.
     #[arg(long, value_name = "RECORDING", conflicts_with = "read")]

@@ -7,8 +7,8 @@
 //! | `lock MODULE START END` | locks in this range of the file |
 //! | `lock - START END` | locks at these addresses of memory |
 //!
-//! With `site:N` in the place of `site`, a line says that threads waited N microseconds at these
-//! calls in a recording. The calls with the most waiting have priority from the start of the run.
+//! With `site:N` in place of `site`, a line says that threads waited N microseconds at these calls
+//! in a recording. The calls with the most waiting have priority from the start of the run.
 //!
 //! If there are no lines, all locks are traced.
 
@@ -23,11 +23,11 @@ use syncline_policy::Files;
 use super::args::Inspect;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// The most call sites that are taken from a process whose findings and remaining waiting have no
-/// call site that acquires a lock.
+/// The most call sites that are taken from a process if none of its findings and none of its
+/// remaining waiting has a call site that acquires a lock.
 const HOTTEST: usize = 8;
 
-/// The lines for the locks that the command line names, directly or by a recording.
+/// The lines for the locks that the command line names, either directly or through a recording.
 ///
 /// # Errors
 /// With [`RECORD_FAILED`]: if a name stands for nothing in the program, or the program's names
@@ -113,8 +113,8 @@ fn suspects(process: &Process, lines: &mut BTreeSet<String>) {
     }
 }
 
-/// A file that has chosen call sites and is no longer the build that was recorded, so the addresses
-/// would belong to other code. `None` if there is no such file.
+/// A file that has chosen call sites but is no longer the build that was recorded, so that the
+/// addresses would belong to other code. `None` if there is no such file.
 fn another_build<'a>(process: &'a Process, lines: &BTreeSet<String>) -> Option<&'a str> {
     let changed = process.modules.iter().filter(|m| m.symbols == Some(SymbolSource::Changed));
     let has_suspects = |module: &&Module| {

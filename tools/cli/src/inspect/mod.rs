@@ -147,7 +147,7 @@ fn tidy(folder: &Folder, shown: &Path, recording: Option<&Path>) -> Traced {
             "syncline: the trace is full: {records} did not fit, and tracing stopped there; raise --max-size"
         );
     }
-    // An error is ignored: standard error may be closed, and the trace is complete nevertheless.
+    // An error is ignored: standard error may be closed, and the trace is complete in any case.
     let _ = writeln!(
         stderr(),
         "syncline: traced {processes} to {} ({})\nsyncline: `syncline inspect --read {}` shows this again{}",

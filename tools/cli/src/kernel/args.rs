@@ -12,11 +12,12 @@ use crate::statuses;
 
 /// Show which data the Linux kernel's critical sections access, and whether they depend on each other
 ///
-/// Boots an unmodified kernel in QEMU, runs a load in it, and follows the spinlocks, bit spinlocks,
-/// reader-writer locks, mutexes and semaphores that the kernel acquires meanwhile, with the accesses to
-/// kernel memory in its critical sections. The report names what is not followed. For each class of
-/// locks, the report says how often it was acquired and waited for, which of its sections could have
-/// run at the same time, and what the others conflict on. Neither root nor KVM is needed.
+/// Boots an unmodified kernel in QEMU and runs a load in it. Meanwhile Syncline follows the
+/// spinlocks, bit spinlocks, reader-writer locks, mutexes and semaphores that the kernel acquires,
+/// and the accesses to kernel memory in its critical sections. The report names what is not
+/// followed. For each class of locks, the report says how often it was acquired and waited for,
+/// which of its sections could have run at the same time, and what the others conflict on. Neither
+/// root nor KVM is needed.
 ///
 /// A new kernel is booted twice: once to learn its symbols and types, which are kept in
 /// ~/.cache/syncline. docs/kernel.md says what emulation changes, and what is not followed.
@@ -57,7 +58,7 @@ pub struct Kernel {
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory, conflicts_with = "read")]
     pub memory: u32,
 
-    /// Instructions that one virtual processor may be ahead of another; 0 for no limit
+    /// How many instructions one virtual processor may be ahead of another; 0 for no limit
     ///
     /// Without a limit, a virtual processor may wait for a lock whose holder's virtual processor
     /// does not run at that moment. A smaller number is closer to processors of equal speed, and

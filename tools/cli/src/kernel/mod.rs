@@ -134,7 +134,7 @@ fn cache() -> Result<PathBuf, Failure> {
     let cache = absolute("XDG_CACHE_HOME").or_else(home).map(|folder| folder.join("syncline"));
     let Some(cache) = cache else {
         let message =
-            "there is no folder for what is learned about kernels: HOME is no absolute path";
+            "there is no folder for what is learned about kernels: HOME is not an absolute path";
         return Err(Failure::message(REPORT_FAILED, message).hint("set HOME or XDG_CACHE_HOME"));
     };
     fs::create_dir_all(&cache).map_err(|error| {

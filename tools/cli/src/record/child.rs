@@ -150,12 +150,13 @@ impl Recorded {
     }
 }
 
-/// Lets signals end Syncline again. Called when the program has ended and only a report is left to
-/// do. Signals that arrived while the program ran were meant for the program, and are discarded.
+/// Lets signals end Syncline again. Called when the program has ended and only a report remains to
+/// be made. Signals that arrived while the program ran were meant for the program, and are
+/// discarded.
 pub fn hear_signals() {
     let passed_on: SigSet = PASSED_ON.into_iter().collect();
     let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
-    // If the kernel refuses this, signals stay blocked, and the report is made nevertheless.
+    // If the kernel refuses this, signals stay blocked, and the report is still made.
     let Ok(signals) = SignalFd::with_flags(&passed_on, flags) else { return };
     while let Ok(Some(_)) = signals.read_signal() {}
     let _ = passed_on.thread_unblock();

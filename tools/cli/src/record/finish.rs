@@ -62,8 +62,7 @@ pub fn say_what_to_do(folder: &Path) {
 }
 
 fn say(text: &str) {
-    // An error is ignored: standard error may be closed, and the recording is complete
-    // nevertheless.
+    // An error is ignored: standard error may be closed, and the recording is complete in any case.
     let _ = stderr().write_all(to_terminal(text).as_bytes());
 }
 

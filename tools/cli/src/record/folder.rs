@@ -5,7 +5,7 @@
 //! [`syncline_recording::folder`] describes. So if root records, other users may pass through the
 //! folder to this subfolder, but may neither list the folder nor write to it.
 //!
-//! Only recordings and empty folders are ever deleted. A recording that is already in the place
+//! Only recordings and empty folders are ever deleted. A recording that is already at this path
 //! becomes `DIR.old`, or is deleted if it has no process's file. An older recording of that name is
 //! deleted after the program has ended. A folder that has anything else in it is refused and not
 //! changed.
@@ -54,11 +54,11 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes the folder. A recording that is already in the place is moved away first, or deleted
+    /// Makes the folder. A recording that is already at this path is moved away first, or deleted
     /// if it has no process's file.
     ///
     /// # Errors
-    /// With [`RECORD_FAILED`], if there is something other than a recording in the place, if a
+    /// With [`RECORD_FAILED`], if there is something other than a recording at this path, if a
     /// process still writes to the recording there, or if the disk or the access rights don't allow
     /// it.
     pub fn create(path: &Path) -> Result<Folder, Failure> {

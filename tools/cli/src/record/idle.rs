@@ -15,7 +15,7 @@ pub fn idle_seconds() -> Option<f64> {
     Some(idle as f64 / ticks as f64)
 }
 
-/// The seconds by which the value of [`idle_seconds`] has grown since an earlier call.
+/// How many seconds the value of [`idle_seconds`] has grown by since an earlier call.
 pub fn since(before: Option<f64>) -> Option<f64> {
     Some((idle_seconds()? - before?).max(0.0))
 }

@@ -157,7 +157,7 @@ impl Process {
         session::keep_windows(&self.folder, &self.session, wanted)
     }
 
-    /// Detaches, says so on standard error, and returns the folder with the recording. It is no
+    /// Detaches, says so on standard error, and returns the folder with the recording. It is not an
     /// error if the process has ended.
     ///
     /// # Errors

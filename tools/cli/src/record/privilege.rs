@@ -1,10 +1,10 @@
 //! Programs that get more privileges when they start.
 //!
 //! For such a program the kernel sets `AT_SECURE`, and then the loader ignores our library. The
-//! kernel sets it if the program runs as another user or group than the one that starts it or, for
-//! users other than root, if the program gets capabilities. So root can record a program that is
-//! setuid root, since nothing changes. If the file system or the process does not allow a program
-//! to get privileges, the program gets none, and can be recorded.
+//! kernel sets it if the program runs as a user or group that differs from its starter's. For users
+//! other than root, the kernel also sets it if the program gets capabilities. So root can record a
+//! program that is setuid root, since nothing changes. If the file system or the process does not
+//! allow a program to get privileges, the program gets none, and can be recorded.
 
 use std::fs::{File, metadata};
 use std::io::{BufRead, BufReader};

@@ -91,8 +91,8 @@ pub fn check(program: &Path) -> Result<(), Failure> {
 /// Checks that a library can intercept the calls of this program's allocator.
 ///
 /// # Errors
-/// With [`CANNOT_RECORD`], if it was built with LeakSanitizer. Also if a script's interpreter is
-/// missing or can't run, as in [`check`].
+/// With [`CANNOT_RECORD`], if the program was built with LeakSanitizer. If the interpreter of a
+/// script is missing or can't run, same errors as [`check`].
 pub fn refuse_leak_checker(program: &Path) -> Result<(), Failure> {
     check_executable(program, elf::check_allocator)
 }

@@ -113,7 +113,7 @@ fn page(analysis: &Analysis, path: &Path) -> Result<()> {
         Ok(out.flush()?)
     };
     write().with_context(|| format!("can't write {}", path.display()))?;
-    // An error is ignored: standard error may be closed, and the page is written nevertheless.
+    // An error is ignored: standard error may be closed, and the page is written already.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

@@ -27,7 +27,7 @@ pub struct Run {
     named: bool,
 }
 
-/// Reads the recordings as one. A further run that can't be read is left out; it may have no
+/// Reads the recordings together. A further run that can't be read is left out; it may have no
 /// recorded call.
 ///
 /// # Errors

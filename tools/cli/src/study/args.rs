@@ -11,8 +11,8 @@ use crate::statuses;
 ///
 /// Measures the figures and tables of SSYNC's paper, and figures of the papers on MPI's passive
 /// target and on Argo, on this machine or on simulated ones. Writes an HTML page, and a CSV file
-/// for each figure. Each figure has a sentence that says what it shows. Where the paper has
-/// numbers, they stand beside ours.
+/// for each figure. Each figure has a sentence that says what it shows. If the paper has numbers,
+/// they are shown next to ours.
 ///
 /// For example: `syncline study --machine xeon --out study`
 #[derive(Args)]

@@ -93,9 +93,9 @@ fn measure_both(
     Ok((both, shown))
 }
 
-/// The default pause, which is also that of the figures. There is none if there are many locks,
-/// since a thread takes another lock next anyway. There is none for structures built of locks
-/// either: their contention depends on their size.
+/// The default pause, which is also that of the figures. With many locks there is no pause, since a
+/// thread takes another lock next anyway. For structures built of locks there is no pause either:
+/// their contention depends on their size.
 fn default_pause(test: &Test) -> Pause {
     match test {
         Test::Atomics(_) | Test::Locks { locks: 1, uncontended: false, .. } => Pause::Transfer,

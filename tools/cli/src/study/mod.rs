@@ -37,7 +37,7 @@ pub fn run(args: &args::Study) -> Result<ExitCode, Failure> {
     for figure in &book.figures {
         println!("{}: {}.", figure.id, figure.says);
     }
-    // An error is ignored: standard error may be closed, and the files are written nevertheless.
+    // An error is ignored: standard error may be closed, and the files are written already.
     let _ = writeln!(stderr(), "syncline: wrote {}", args.out.join(PAGE).display());
     Ok(ExitCode::SUCCESS)
 }

@@ -30,7 +30,7 @@ pub fn run(args: &args::Top) -> Result<ExitCode, Failure> {
 }
 
 /// Shows a process that is already running, and records it into a temporary folder. At the end the
-/// command always detaches from the process, also after an error.
+/// command always detaches from the process, even after an error.
 fn process(args: &args::Top, pid: u32) -> Result<(), Failure> {
     let failed = |e| Failure::new(REPORT_FAILED, e);
     let ends = live::ends()?;

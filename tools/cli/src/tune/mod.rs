@@ -128,7 +128,7 @@ fn check_writable(path: &Path) -> Result<(), Failure> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| not_written(path, error))?;
-    // An error is ignored: standard error may be closed, and the file is written nevertheless.
+    // An error is ignored: standard error may be closed, and the file is written already.
     let _ = writeln!(stderr(), "syncline: wrote {}", path.display());
     Ok(())
 }

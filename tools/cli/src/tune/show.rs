@@ -12,7 +12,7 @@ use syncline_try::{Comparison, Verdict};
 use crate::attempt::show::{gain, given_up, open};
 use syncline_present::number::counted;
 
-/// Everything that was tried, also the locks that were not faster.
+/// Everything that was tried, including the locks that were not faster.
 pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
     let mut text = String::new();
     // Writing to a text never fails.
@@ -34,19 +34,19 @@ pub fn report(search: &Search<'_>, recorded: &[Process]) -> String {
         (Some(total), _) => {
             let _ = writeln!(
                 text,
-                "All kept locks together, compared with the program's own: {}",
+                "All kept replacements together, compared with the program's locks: {}",
                 comparison_text(total)
             );
         }
-        (None, true) => text.push_str("No lock is kept: none is certainly faster.\n"),
-        (None, false) => text.push_str("The kept locks were not measured together.\n"),
+        (None, true) => text.push_str("No replacement is kept: none is certainly faster.\n"),
+        (None, false) => text.push_str("The kept replacements were not measured together.\n"),
     }
     text.push_str(
         "1.10x means 1.10 times as good. In 95 of 100 cases, all intervals contain the true \
          values.\n",
     );
     if search.interrupted {
-        text.push_str("Interrupted: only what was measured until then counts.\n");
+        text.push_str("Interrupted: only the measurements before the interrupt count.\n");
     } else if search.enough > 0 {
         let _ = writeln!(text, "A verdict needs {} rounds: --at-most {0} or more.", search.enough);
     }

@@ -48,8 +48,8 @@ pub struct WhatIf {
     #[arg(short = 'n', long, value_name = "N", default_value = "10", value_parser = parse_runs)]
     pub runs: usize,
 
-    /// Size of the longest delays: the sum of all delays of this size in a run, as a percentage of
-    /// the run's time; each is at least 160 ns
+    /// Size of the longest delays: their sum in a run, as a percentage of the run's time; each of
+    /// them is at least 160 ns
     #[arg(long, value_name = "PERCENT", default_value = "40", value_parser = parse_longest)]
     pub longest: f64,
 
@@ -78,7 +78,7 @@ pub enum What {
 }
 
 impl What {
-    /// The value that a report has for this.
+    /// The value that stands for this in a report.
     pub fn delayed(self) -> Delayed {
         match self {
             What::Section => Delayed::Section,

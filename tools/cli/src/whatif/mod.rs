@@ -167,7 +167,7 @@ fn save(document: &Document, recorded: &Recorded) -> Result<(), Failure> {
         Failure::new(RECORD_FAILED, anyhow::Error::new(error).context(context))
     })?;
     if saved.is_some() {
-        // An error is ignored: standard error may be closed, and the result is saved nevertheless.
+        // An error is ignored: standard error may be closed, and the result is saved already.
         let shown = typed(&recorded.path);
         let _ = writeln!(stderr(), "syncline: `syncline report {shown}` shows this result too");
     }

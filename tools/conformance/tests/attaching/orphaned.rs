@@ -1,5 +1,5 @@
 //! Processes that were forked while a thread of their parent was in the loader. In such a process
-//! the loader's lock stays held for ever, since the thread that holds it does not exist there.
+//! the loader's lock is held for ever, since the thread that holds it does not exist there.
 
 use std::fs::{self, File};
 use std::mem::offset_of;
@@ -51,8 +51,8 @@ fn time_to_leave(program: &mut Command) -> Duration {
     time
 }
 
-/// Syncline makes a page writable while it changes the page's contents. If the process forks at
-/// that moment, the page must nevertheless be read-only in the child after Syncline has detached.
+/// Syncline makes a page writable while it changes the page's contents. Even if the process forks
+/// at that moment, the page must be read-only in the child after Syncline has detached.
 #[test]
 fn a_page_that_was_open_when_a_process_was_forked() {
     let program = Program::compile("opens_later.c");

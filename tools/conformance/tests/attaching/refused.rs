@@ -96,7 +96,7 @@ fn unsuitable_programs_are_refused() {
     let file = Program::compile_with("attached.c", &["-static"]);
     let still = There::start(Command::new(file.path()));
     refused(still.0.id(), 126, "statically linked");
-    // Syncline judges by the loader's name which C library a program uses. Here the name is musl's,
+    // The loader's name tells Syncline which C library a program uses. Here the name is musl's,
     // although the loader is glibc's.
     let folder = scratch();
     let musl = "ld-musl-x86_64.so.1";

@@ -53,8 +53,8 @@ fn a_hold_lasts_until_its_own_release() {
     assert!(mean >= held, "{mean} ms, but it slept for {held} ms in each");
 }
 
-/// A wait is no acquisition. The part of a section after a wait is traced if the part before it
-/// was.
+/// A wait is not an acquisition. The part of a section after a wait is traced if the part before
+/// the wait was.
 #[test]
 fn sections_go_on_behind_waits() {
     let (truth, traced) = run("waits", AMPLE, &[]);

@@ -61,8 +61,8 @@ fn a_program_that_forbids_itself_system_calls_is_left_alone() {
     let ways = ["prctl", "strict", "syscall", "threads", "section", "counter"];
     for way in ways.into_iter().chain(["instruction", "outside", "refused"]) {
         for budget in [0, 100] {
-            // A system call by an instruction is seen only in a traced section, and all sections
-            // are traced only without a budget (0).
+            // A system call that the program's own instruction makes is seen only in a traced
+            // section, and all sections are traced only without a budget (0).
             if way == "instruction" && budget != 0 {
                 continue;
             }

@@ -104,8 +104,8 @@ fn sections_begin_and_end_with_their_lock() {
     assert_eq!(wrote("filling"), [[26, 27]]);
     assert_eq!(of("filling")[0].record.stopped, STOP_LIMIT);
 
-    // A system call by a function of the C library belongs to the section, like one by an
-    // instruction.
+    // A system call through a function of the C library belongs to the section, like one that an
+    // instruction of the section makes.
     assert_eq!(wrote("asking"), [[28, 29]]);
     let asked: Vec<_> = of("asking")[0].system_calls.iter().map(|c| (c.number, c.times)).collect();
     assert_eq!(asked, [(GETPPID, 2)]);
@@ -210,7 +210,7 @@ fn only_selected_locks_and_sites_are_traced() {
     let some = trace_with(program.path(), [""; 0], 0, &environment);
     let traced: BTreeSet<u64> = some.traces[0].sections.iter().map(|s| s.record.lock).collect();
     assert_eq!(traced, BTreeSet::from([address["inner"], address["spin"], address["c11"]]));
-    // Sections that are not traced are counted nevertheless.
+    // Sections that are not traced are counted as well.
     let counted = |t: &[Trace]| t[0].counts.iter().map(|(_, c)| c.acquisitions).sum::<u64>();
     assert_eq!(counted(&some.traces), counted(&all.traces));
 }

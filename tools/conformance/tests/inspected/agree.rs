@@ -21,9 +21,9 @@ fn independent(program: &str, budget: &str) -> (f64, f64, u64) {
     (share - off, share + off, lock["traced"].as_u64().expect("a number"))
 }
 
-/// One of the two call sites has one section in 16, but the tracer looks at it far more often than
-/// at the other. Its share of the traced sections must not grow for that reason, nor may the
-/// figures on pairs change.
+/// One of the two call sites has one section in 16, but the tracer examines it far more often than
+/// the other. Its share of the traced sections must not grow for that reason, nor may the figures
+/// on pairs change.
 #[test]
 fn intervals_of_two_budgets_touch_and_have_the_truth_in_them() {
     let program = Program::compile("inspect_watched.c").path().to_str().expect("a path").to_owned();

@@ -1,4 +1,4 @@
-//! A headless browser that is controlled by the DevTools protocol over a pipe.
+//! A headless browser that is controlled with the DevTools protocol over a pipe.
 //!
 //! Messages are JSON, each ended by a zero byte; the browser reads them from descriptor 3 and
 //! writes them to descriptor 4. Crates with a type for each message are older than the installed

@@ -185,8 +185,8 @@ fn acquisitions_of_unreplaced_locks_are_counted_exactly() {
     }
 }
 
-/// A spinlock between processes is left to the C library for that reason, also if no lock is named
-/// for spinlocks.
+/// The report counts a spinlock between processes as left to the C library for that reason, even if
+/// no lock is named for spinlocks.
 #[test]
 fn a_spinlock_between_processes_is_not_one_without_a_name() {
     let program = Program::compile("replaced_left.c");

@@ -49,7 +49,7 @@ fn a_lock_that_sleeps_is_found_where_others_spin() {
     let gate = said.lines().find(|line| line.trim().starts_with("gate")).expect("the lock");
     assert!(gate.contains("faster, ") && gate.ends_with(", kept"), "{said}");
     assert!(!gate.contains(" 6 rounds") && !gate.contains(" 24 rounds"), "{said}");
-    assert!(said.contains("All kept locks together"), "{said}");
+    assert!(said.contains("All kept replacements together"), "{said}");
     let policy = fs::read_to_string(folder.path().join("policy.toml")).expect("a policy");
     assert!(policy.contains("object = \"table (") && policy.contains("use = \"gate\""), "{policy}");
     assert!(policy.contains("x as good"), "{policy}");

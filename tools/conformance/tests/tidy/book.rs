@@ -1,6 +1,6 @@
 //! The book in `docs/` is whole: every page is in its table of contents, every link leads to a page
-//! or a heading that exists, and every page exists that a source file, a message or another page
-//! names by its path.
+//! or a heading that exists, and every page that a source file, a message or another page names by
+//! its path exists.
 //!
 //! mdBook itself checks only that the pages of `SUMMARY.md` exist.
 

@@ -86,7 +86,7 @@ fn a_store_in_doubt_was_the_release_if_another_task_takes_the_lock() {
     task.access(store(0x10));
     task.doubt(NINTH.role(), LOCK, 2);
     assert!(task.doubts() && task.settle(|_| false).is_none());
-    // The bit was kept, and the lock is released by another store.
+    // The store in doubt did not clear the bit. The lock is released later.
     task.access(store(0x48));
     let kept = clear(&mut task, 0x10, 9).expect("it is held");
     assert_eq!(kept.accesses, [store(0x40), store(0x10), store(0x48)]);

@@ -57,7 +57,7 @@ pub fn markdown(rows: &[Row]) -> String {
 }
 
 /// The figures of a program: in how many runs its problem was found on the idle and on the busy
-/// machine, its position in the list of findings, the predicted gain, the bound by `whatif`, the
+/// machine, its position in the list of findings, the predicted gain, `whatif`'s bound, the
 /// measured gain, and the cost of recording.
 fn figures(row: &Row) -> [String; 7] {
     [

@@ -22,9 +22,9 @@ struct Document {
     places: Vec<WhatIf>,
 }
 
-/// The largest share of the run time that the program could save if the critical sections of the
-/// first finding in its latest recording took no time, as `whatif` measures it. `None` if `whatif`
-/// gives no bound.
+/// The bound that `whatif` measures: the largest share of the run time that the program could save
+/// if the critical sections of its latest recording's first finding took no time. `None` if
+/// `whatif` gives no bound.
 ///
 /// # Errors
 ///

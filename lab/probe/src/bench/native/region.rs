@@ -22,7 +22,7 @@ impl Region {
     pub fn new(lines: usize) -> Result<Region, Error> {
         let bytes = lines * size_of::<Padded<AtomicU32>>();
         let pages = MmapMut::map_anon(bytes).map_err(|source| Error::Memory { bytes, source })?;
-        // Large pages are requested because a walk through much memory is to measure the caches,
+        // Large pages are requested because a walk through much memory should measure the caches,
         // and not the translation of addresses. If the kernel has no large pages, the walk measures
         // both.
         let _ = pages.advise(Advice::HugePage);

@@ -23,7 +23,7 @@ pub struct TestProgram {
     pub test: String,
     /// The program's full path.
     pub path: PathBuf,
-    /// Everything in the program's folder that is no test program: folders, libraries, and data
+    /// Everything in the program's folder other than test programs: folders, libraries, and data
     /// that the program may open.
     pub beside: Arc<[PathBuf]>,
 }

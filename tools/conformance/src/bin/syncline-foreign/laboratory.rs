@@ -1,6 +1,6 @@
 //! The surroundings of a run. The working directory is new, has the same path in all runs of a
-//! program, and has links to the files beside the program that are no test programs. There are no
-//! arguments, standard input is empty, and the output goes to files.
+//! program, and has links to the files in the program's folder that are not test programs. There
+//! are no arguments, standard input is empty, and the output goes to files.
 
 use std::fs;
 use std::io::Read as _;
@@ -51,8 +51,9 @@ impl Laboratory {
         Laboratory { folder: scratch(), least_limit }
     }
 
-    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration beside
-    /// the way is the time that the program took without Syncline, which sets the time limit.
+    /// Runs the program in this way, or without Syncline if `way` is `None`. The duration that
+    /// comes with the way is the time that the program took without Syncline; it sets the time
+    /// limit.
     ///
     /// # Panics
     /// If the system can't make a file or start a process.

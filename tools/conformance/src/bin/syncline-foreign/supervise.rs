@@ -88,7 +88,7 @@ impl Supervised {
                     return Some(End::Status(128 + signal as i32));
                 }
                 Ok(WaitStatus::StillAlive) | Err(_) => {}
-                // This was an orphan that has ended; there may be more of them.
+                // This process was an orphan that has ended; there may be more orphans.
                 Ok(_) => continue,
             }
             if abandoned() {
