@@ -350,8 +350,7 @@ static void key(void)
     MPI_Info_free(&info);
 }
 
-/* Many windows at the same time, some of them under another scheme. Before that, windows of other
- * communicators are created and freed. */
+/* Many windows at once, some under another scheme, after windows of other communicators. */
 static void many(void)
 {
     enum { MANY = 12 };

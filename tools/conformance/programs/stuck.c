@@ -55,6 +55,39 @@ static void *own_lock_twice(void *argument) {
     return argument;
 }
 
+static void *one_lock(void *argument) {
+    pthread_mutex_lock(&first);
+    pthread_mutex_unlock(&first);
+    return argument;
+}
+
+static void join_with_lock(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&first);
+    pthread_create(&thread, NULL, one_lock, NULL);
+    pthread_join(thread, NULL);
+    pthread_mutex_unlock(&first);
+}
+
+/* The caller waits for a condition with another lock held, which `one_lock` waits for. */
+static void wait_with_lock(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&first);
+    pthread_create(&thread, NULL, one_lock, NULL);
+    pthread_mutex_lock(&second);
+    pthread_cond_wait(&ready, &second);
+    pthread_mutex_unlock(&second);
+    pthread_mutex_unlock(&first);
+}
+
+static void *writes(void *argument) {
+    static const char zeros[1 << 20];
+    int pipes[2];
+    while (pipe(pipes) == 0 && write(pipes[1], zeros, sizeof zeros) < 0)
+        ;
+    return argument;
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t one, other;
@@ -72,6 +105,11 @@ int main(int argc, char **argv) {
     } else if (strcmp(mode, "own") == 0) {
         pthread_create(&one, NULL, own_lock_twice, NULL);
         pthread_join(one, NULL);
+    } else if (strcmp(mode, "join") == 0) {
+        join_with_lock();
+    } else if (strcmp(mode, "held") == 0) {
+        pthread_create(&other, NULL, writes, NULL);
+        wait_with_lock();
     } else if (strcmp(mode, "lost") == 0) {
         pthread_create(&one, NULL, announce, NULL);
         pthread_join(one, NULL);

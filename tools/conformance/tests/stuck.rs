@@ -69,6 +69,26 @@ fn the_only_thread_that_locks_twice_is_a_deadlock() {
 }
 
 #[test]
+fn a_join_with_a_lock_held_that_the_other_thread_needs_is_a_deadlock() {
+    let found = stuck("join");
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 2), "{why}");
+    assert!(why.contains("waits at join_with_lock  stuck.c:68 for the end of thread"), "{why}");
+    assert!(why.contains("holds from join_with_lock  stuck.c:66"), "{why}");
+}
+
+/// A third thread sleeps in `write` all the time.
+#[test]
+fn a_condition_that_is_waited_for_with_a_lock_held_is_a_likely_deadlock() {
+    let found = stuck("held");
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "likely_deadlock", 2), "{why}");
+    assert!(why.contains("waits at one_lock  stuck.c:59 for mutex first"), "{why}");
+    assert!(why.contains("waits at wait_with_lock  stuck.c:78 for condvar ready"), "{why}");
+    assert!(why.contains("sleeps in write at writes"), "{why}");
+}
+
+#[test]
 fn a_lock_of_the_programs_own_stops_everything() {
     let found = stuck("own");
     let (trap, threads, why) = &found[0];

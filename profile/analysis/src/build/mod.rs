@@ -137,6 +137,7 @@ impl Context<'_> {
             lock_quadrants: locks.iter().filter_map(|lock| lock.quadrant).collect(),
             site_quadrants: sites.iter().filter_map(|site| site.quadrant).collect(),
             processors: self.session.map(|session| session.processors),
+            attached: file.header.attached != 0,
             idle: self.session.and_then(|session| idle(session, clock.run_seconds())),
             stuck: Vec::new(),
             findings: Vec::new(),

@@ -1,34 +1,24 @@
 //! Threads that can't continue, according to what each waits for when the recording ends or is
-//! read. A deadlock is a circle of threads, each of which waits for a lock that the next one holds.
-//! If there is no deadlock, but all threads wait, some may wait for a condition whose last signal
-//! came too early. If none does, and all threads have waited for long, all of them are reported.
+//! read. A deadlock is a cycle of threads, each of which waits for a lock that the next one holds,
+//! or for the next one's end. If there is no deadlock, but all threads wait, some may wait for a
+//! condition whose last signal came too early. If none does, and all threads have waited for long,
+//! all of them are reported. Otherwise there may be a lock whose holder waits for an event that no
+//! other thread seems able to bring about.
+
+mod held_wait;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncline_present::number::counted;
 use syncline_recording::Op;
 
-use crate::model::{Kind, Process, Stuck, Thread, Trap, WaitingNow};
-use crate::name;
+use self::waits::{
+    ENDS_BY_ITSELF, NAMED, VERY_LONG, link, living, place, shortest, text, thread_label,
+    unsignalled, waiting, waits_for,
+};
+use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
-use syncline_present::number::{counted, grouped};
-
-/// A wait that is shorter than this, in seconds, may be about to end.
-const LONG: f64 = 0.1;
-
-/// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
-const VERY_LONG: f64 = 1.0;
-/// The text about a standstill names at most this many call sites.
-const NAMED: usize = 6;
-
-/// Waits that have a deadline, or are for a given time.
-const ENDS_BY_ITSELF: [Op; 6] = [
-    Op::MutexTimedlock,
-    Op::RwlockTimedRead,
-    Op::RwlockTimedWrite,
-    Op::CondTimedwait,
-    Op::SemTimedwait,
-    Op::Sleep,
-];
 
 /// All deadlocks; if there are none, other waits that will not end. Empty if the process has
 /// exited or executed another program.
@@ -38,52 +28,32 @@ pub fn find(process: &Process) -> Vec<Stuck> {
     }
     let mut stuck = deadlocks(process);
     if stuck.is_empty() {
-        stuck.extend(lost_wake_up(process).or_else(|| standstill(process)));
+        let others = lost_wake_up(process).or_else(|| standstill(process));
+        stuck.extend(others.or_else(|| held_wait::find(process)));
     }
     stuck
 }
 
-/// What a thread waits for, if it has waited long enough.
-fn waiting(thread: &Thread) -> Option<&WaitingNow> {
-    thread.waiting_now.as_ref().filter(|now| !thread.ended && now.seconds >= LONG)
-}
-
 fn deadlocks(process: &Process) -> Vec<Stuck> {
-    let next = |&thread: &usize| {
-        let now = waiting(process.threads.get(thread)?)?;
-        (Kind::of(now.op.primitive()) == Kind::Lock).then_some(now.holder).flatten()
-    };
+    let next = |thread: &usize| waits_for(process, *thread);
     let mut stuck = Vec::new();
     for first in 0..process.threads.len() {
         let way = std::iter::successors(Some(first), next).skip(1);
-        let mut circle: Vec<usize> = way.take(process.threads.len()).collect();
-        let Some(length) = circle.iter().position(|&thread| thread == first) else { continue };
-        circle.truncate(length);
-        // Each circle is reported only once, from its lowest thread on.
-        if circle.iter().any(|&thread| thread < first) {
+        let mut cycle: Vec<usize> = way.take(process.threads.len()).collect();
+        let Some(length) = cycle.iter().position(|&thread| thread == first) else { continue };
+        cycle.truncate(length);
+        // Each cycle is reported only once, from its lowest thread on.
+        if cycle.iter().any(|&thread| thread < first) {
             continue;
         }
-        circle.insert(0, first);
-        stuck.push(deadlock(process, circle));
+        cycle.insert(0, first);
+        stuck.push(deadlock(process, cycle));
     }
     stuck
 }
 
 fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
-    let line = |&number: &usize| {
-        let now = process.threads[number].waiting_now.as_ref().expect("it waits");
-        let holder = now.holder.expect("somebody holds it");
-        let whose =
-            if holder == number { "itself".to_owned() } else { thread_label(process, holder) };
-        format!(
-            "{} waits at {} for {}, which {whose} holds from {}",
-            thread_label(process, number),
-            place(process, now),
-            lock(process, now),
-            name::stack(process, now.holder_stack.unwrap_or(0)),
-        )
-    };
-    let lines: Vec<String> = threads.iter().map(line).collect();
+    let lines: Vec<String> = threads.iter().map(|&number| link(process, number)).collect();
     Stuck { trap: Trap::Deadlock, seconds: shortest(process, &threads), why: text(&lines), threads }
 }
 
@@ -103,34 +73,14 @@ fn lost_wake_up(process: &Process) -> Option<Stuck> {
     if threads.is_empty() {
         return None;
     }
-    let line = |&number: &usize| {
-        let now = process.threads[number].waiting_now.as_ref().expect("it waits");
-        let object = now.lock.map(|lock| &process.locks[lock]);
-        let signals = object
-            .into_iter()
-            .flat_map(|lock| &lock.sites)
-            .filter(|used| matches!(used.op, Op::CondSignal | Op::CondBroadcast));
-        let signalled = match signals.max_by_key(|used| used.calls) {
-            Some(used) => format!(
-                "whose last signal (of {}, from {}) came before the wait or woke another thread",
-                grouped(used.calls),
-                name::site(process, &process.sites[used.site])
-            ),
-            None => "which no thread ever signalled".to_owned(),
-        };
-        format!(
-            "{} waits at {} for {}, {signalled}",
-            thread_label(process, number),
-            place(process, now),
-            lock(process, now),
-        )
-    };
+    let line = |&number: &usize| unsignalled(process, number);
     let mut lines: Vec<String> = threads.iter().map(line).collect();
     lines.push("no thread runs that could signal any more".to_owned());
     if are_at_own_locks(process, &threads) {
         lines.push(
-            "each of these conditions has one waiter, and all wait at one call site: if it is the \
-             program's own lock, which is made of such conditions, it may be a deadlock"
+            "each of these conditions has one waiter, and all wait at one call site: it may be a \
+             deadlock of the program's own locks, or a pool of threads that all wait for tasks \
+             which are still in the pool's queue"
                 .to_owned(),
         );
     }
@@ -185,41 +135,13 @@ fn standstill(process: &Process) -> Option<Stuck> {
     Some(Stuck { trap: Trap::Standstill, seconds, why: text(&lines), threads })
 }
 
-fn living(process: &Process) -> impl Iterator<Item = usize> {
-    (0..process.threads.len()).filter(|&thread| !process.threads[thread].ended)
-}
-
-/// The call site where a thread waits, as text.
-fn place(process: &Process, now: &WaitingNow) -> String {
-    now.stack.map_or_else(|| "an unknown place".to_owned(), |s| name::stack(process, s))
-}
-
-fn shortest(process: &Process, threads: &[usize]) -> f64 {
-    let seconds = threads.iter().filter_map(|&t| process.threads[t].waiting_now.as_ref());
-    seconds.map(|now| now.seconds).fold(f64::INFINITY, f64::min)
-}
-
-fn thread_label(process: &Process, thread: usize) -> String {
-    let thread = &process.threads[thread];
-    format!("thread {} ({})", thread.tid, thread.name)
-}
-
-fn lock(process: &Process, now: &WaitingNow) -> String {
-    let unnamed = || format!("{} {:#x}", primitive(now.op.primitive()), now.address);
-    now.lock.map_or_else(unnamed, |lock| name::lock(&process.locks[lock]))
-}
-
-fn text(lines: &[String]) -> String {
-    format!("{}.", lines.join("; "))
-}
-
 #[cfg(test)]
 mod tests {
     use syncline_recording::Primitive;
 
     use super::*;
     use crate::findings::testing::{Drawn, process};
-    use crate::model::State;
+    use crate::model::{State, WaitingNow};
 
     /// Four threads, some of which wait. Each entry is the index of a thread, that of the lock that
     /// it waits for, and that of the lock's holder.
@@ -248,28 +170,45 @@ mod tests {
         drawn
     }
 
-    fn circles(all: &[(usize, usize, Option<usize>)]) -> Vec<Vec<usize>> {
+    fn cycles(all: &[(usize, usize, Option<usize>)]) -> Vec<Vec<usize>> {
         find(&waits(all)).into_iter().map(|stuck| stuck.threads).collect()
     }
 
     #[test]
     fn a_cycle_is_a_deadlock_and_a_chain_is_not() {
-        assert_eq!(circles(&[(1, 0, Some(2)), (2, 1, Some(1))]), [[1, 2]]);
+        assert_eq!(cycles(&[(1, 0, Some(2)), (2, 1, Some(1))]), [[1, 2]]);
         let three = [(1, 0, Some(2)), (2, 1, Some(3)), (3, 2, Some(1))];
-        assert_eq!(circles(&three), [[1, 2, 3]]);
-        assert_eq!(circles(&[(1, 0, Some(1))]), [[1]], "its own lock");
-        assert!(circles(&[(1, 0, Some(2)), (2, 1, Some(3))]).is_empty(), "the third runs");
+        assert_eq!(cycles(&three), [[1, 2, 3]]);
+        assert_eq!(cycles(&[(1, 0, Some(1))]), [[1]], "its own lock");
+        assert!(cycles(&[(1, 0, Some(2)), (2, 1, Some(3))]).is_empty(), "the third runs");
         let tail = [(3, 2, Some(1)), (1, 0, Some(2)), (2, 1, Some(1))];
-        assert_eq!(circles(&tail), [[1, 2]], "who waits for a circle is no part of it");
+        assert_eq!(cycles(&tail), [[1, 2]], "who waits for a cycle is no part of it");
+    }
+
+    #[test]
+    fn the_only_other_thread_that_has_acquired_a_lock_holds_it() {
+        let cycles = |acquirers: &[usize], change: &dyn Fn(&mut Drawn)| {
+            let mut drawn = waits(&[(1, 0, None), (2, 1, Some(1))]);
+            drawn.locks[0].threads = acquirers.iter().map(|&thread| (thread, 5)).collect();
+            change(&mut drawn);
+            find(&drawn).into_iter().map(|stuck| stuck.why).collect::<Vec<_>>()
+        };
+        let found = cycles(&[1, 2], &|_| ());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("which only thread"), "{found:?}");
+        assert!(cycles(&[1, 2, 3], &|_| ()).is_empty(), "the third may hold it");
+        assert!(cycles(&[1], &|_| ()).is_empty());
+        assert!(cycles(&[1, 2], &|drawn| drawn.attached = true).is_empty());
+        assert!(cycles(&[1, 2], &|drawn| drawn.locks[0].sampled = true).is_empty());
     }
 
     #[test]
     fn short_waits_and_ended_programs_have_no_deadlock() {
-        let circle = [(1, 0, Some(2)), (2, 1, Some(1))];
-        let mut drawn = waits(&circle);
+        let cycle = [(1, 0, Some(2)), (2, 1, Some(1))];
+        let mut drawn = waits(&cycle);
         drawn.threads[1].waiting_now.as_mut().unwrap().seconds = 0.05;
         assert!(find(&drawn).is_empty());
-        let mut drawn = waits(&circle);
+        let mut drawn = waits(&cycle);
         for ended in [State::Exited { status: Some(0) }, State::Executed] {
             drawn.state = ended;
             assert!(find(&drawn).is_empty(), "{ended:?}");

@@ -65,6 +65,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
         processors: Some(processors),
+        attached: false,
         idle: None,
         stuck: Vec::new(),
         findings: Vec::new(),

@@ -91,6 +91,9 @@ pub struct Process {
     pub site_quadrants: QuadrantCounts,
     /// Processors that the program could use; `None` if the recording does not say.
     pub processors: Option<usize>,
+    /// Whether the process ran already when its recording began. Then locks may be held that no
+    /// recorded call has acquired.
+    pub attached: bool,
     /// Seconds in which these processors were idle, summed; `None` if unknown, or if the process
     /// ran for only a part of the recording.
     pub idle: Option<f64>,

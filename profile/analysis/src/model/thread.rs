@@ -145,8 +145,8 @@ pub struct WaitingNow {
     pub stack: Option<usize>,
     /// Seconds that the wait has lasted so far.
     pub seconds: f64,
-    /// For a lock: index in [`super::Process::threads`] of the holder when the wait began; `None`
-    /// if unknown.
+    /// Index in [`super::Process::threads`] of the thread that is waited for: the holder of the
+    /// lock when the wait began, or the thread that is joined; `None` if unknown.
     pub holder: Option<usize>,
     /// The stack at which the holder had acquired the lock; `None` if unknown.
     pub holder_stack: Option<usize>,

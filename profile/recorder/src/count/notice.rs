@@ -49,7 +49,7 @@ pub fn waker_of(op: Op, object: usize, began: u64, ended: u64) -> Option<u32> {
     let recorder = recorder::existing()?;
     match op {
         op if is_noticed(op) => latest_notice(recorder, object, began, ended),
-        Op::ThreadJoin => joined(recorder, object),
+        Op::ThreadJoin => joined(object),
         _ => None,
     }
 }
@@ -73,10 +73,10 @@ fn latest_notice(recorder: &Recorder, object: usize, began: u64, ended: u64) -> 
     latest.map(|(_, index)| index)
 }
 
-/// Index of a thread that was joined. Its state is still as the thread left it, unless another
-/// thread has taken the state since.
-fn joined(recorder: &Recorder, handle: usize) -> Option<u32> {
-    let states = recorder.threads.used().iter();
+/// Index of the thread with this handle, which may have ended. Its state is still as the thread left
+/// it, unless another thread has taken the state since.
+pub fn joined(handle: usize) -> Option<u32> {
+    let states = recorder::existing()?.threads.used().iter();
     let same = states.filter(|state| state.handle.load(Ordering::Relaxed) == handle);
     // The C library reuses a handle after its thread was joined, so the latest thread with it
     // counts.

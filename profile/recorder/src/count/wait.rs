@@ -4,7 +4,8 @@
 //! tried, and waits for events. They can afford to read the clock a few times, and to search the
 //! other threads.
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
+use core::sync::atomic::{AtomicU32, fence};
 
 use syncline_recording::layout::{Row, ThreadRecord};
 use syncline_recording::writer::add_one;
@@ -13,7 +14,7 @@ use syncline_recording::{Class, Op, Primitive};
 use crate::count::hold;
 use crate::count::holder::{holder_of, last_holder_of, myself};
 use crate::count::nest;
-use crate::count::notice::{is_noticed, waker_of};
+use crate::count::notice::{is_noticed, joined, waker_of};
 use crate::count::outcome::Outcome;
 use crate::count::pending;
 use crate::count::uncontended::acquired;
@@ -132,6 +133,9 @@ unsafe fn measured(
             .filter(|&state| has_holder(op) && !row.is_null() && hold::is_brief(state, row));
         let began = clock::now();
         waiting(op, lock, began, stack, now);
+        if op == Op::ThreadJoin {
+            name_joined(lock);
+        }
         let waiters = recorder::existing().map(|r| &r.waiters).filter(|_| is_noticed(op));
         if let Some(waiters) = waiters {
             waiters.add(lock);
@@ -213,6 +217,20 @@ fn waiting(op: Op, lock: usize, since: u64, stack: u32, holder: Option<Holder>) 
         (*record).waiting_holder = holder.map_or(0, |holder| holder.thread + 1);
         (*record).waiting_holder_stack = holder.map_or(0, |holder| holder.stack);
         AtomicU32::from_ptr(&raw mut (*record).waiting_op).store(op as u32, Relaxed);
+    }
+}
+
+/// Notes in the thread's record for which thread's end it waits. A thread that has not begun yet
+/// stores its index there itself when it does (`tell` in [`crate::thread::attach`]).
+fn name_joined(handle: usize) {
+    // Pairs with the fence in `tell`: this thread finds the other's handle, or the other one finds
+    // that this thread waits. If both do, they store the same.
+    fence(SeqCst);
+    if let (Some(record), Some(thread)) = (own_record(), joined(handle)) {
+        // SAFETY: the record is this thread's own, and the word is written whole.
+        unsafe {
+            AtomicU32::from_ptr(&raw mut (*record).waiting_holder).store(thread + 1, Relaxed);
+        }
     }
 }
 

@@ -6,12 +6,13 @@
 //! in its last run.
 
 use core::ffi::c_void;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use rustix::process::getpid;
 use rustix::thread::gettid;
 use rustix::time::ClockId;
 use syncline_interpose::preserving_errno;
+use syncline_recording::Op;
 use syncline_recording::layout::ThreadRecord;
 use syncline_recording::writer::{ThreadStart, end_thread};
 
@@ -92,6 +93,24 @@ fn find_stack() {
     }
 }
 
+/// Stores this thread's index in its creator's record, if the creator waits for this thread's end
+/// already.
+fn tell(recorder: &Recorder, creator: u32, index: u32) {
+    let record = recorder.file().thread_record(creator);
+    // Pairs with the fence in `count::wait::name_joined`.
+    fence(Ordering::SeqCst);
+    // SAFETY: a record in use, whose words are read and written whole. If its thread has stopped
+    // waiting when the index is stored, the index is not read.
+    unsafe {
+        let op = AtomicU32::from_ptr(&raw mut (*record).waiting_op).load(Ordering::Relaxed);
+        let object = AtomicU64::from_ptr(&raw mut (*record).waiting_lock).load(Ordering::Relaxed);
+        if op == Op::ThreadJoin as u32 && object == tls::pthread_self() as u64 {
+            let holder = AtomicU32::from_ptr(&raw mut (*record).waiting_holder);
+            holder.store(index + 1, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Gives this thread a record, and the state that was taken for it. False if there is no room.
 ///
 /// # Safety
@@ -130,6 +149,9 @@ pub unsafe fn attach(recorder: &Recorder, state: &'static ThreadState, start: St
     state.cpu_before.set(if is_new { 0 } else { clock::nanoseconds(ClockId::ThreadCPUTime) });
     state.handle.store(tls::pthread_self(), Ordering::Relaxed);
     state.destructor_runs.set(0);
+    if is_new {
+        tell(recorder, start.creator, index);
+    }
     // SAFETY: the record was claimed for this thread. Without room for a table the thread counts
     // nothing, but its record shows that it existed.
     unsafe {

@@ -94,8 +94,8 @@ pub struct ThreadRecord {
     pub seen_cpu_ns: u64,
     /// When that was, in ticks; 0 if it was never measured.
     pub seen_cpu_at: u64,
-    /// The index plus 1 of the thread that held the lock when the current wait began; 0 if none was
-    /// found.
+    /// The index plus 1 of the thread that held the lock when the current wait began or, if the
+    /// thread waits for the end of another, of that other thread; 0 if none was found.
     pub waiting_holder: u32,
     /// The number of the stack at which that thread had acquired the lock.
     pub waiting_holder_stack: u32,

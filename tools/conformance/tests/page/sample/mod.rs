@@ -44,6 +44,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         lock_quadrants: QuadrantCounts::default(),
         site_quadrants: QuadrantCounts::default(),
         processors: Some(8),
+        attached: false,
         idle: None,
         stuck: vec![],
         asleep: vec![],
