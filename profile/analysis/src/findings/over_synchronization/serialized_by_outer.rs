@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::Op;
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, WAITED_FLOOR};
+use crate::findings::family::{COST_FLOOR, FEWEST_TAKEN, Family, PAIR, SHARED_PAIR, WAITED_FLOOR};
 use crate::model::{Finding, Nesting, Outer, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
@@ -149,6 +149,18 @@ impl<'a> Inner<'a> {
         outers.map(|lock| lock.figures.calls).sum()
     }
 
+    /// An upper bound of the seconds that an inner acquisition and its release take. The lock's cache
+    /// line comes from another processor at most once for each acquisition of an outer lock.
+    fn pair(&self) -> f64 {
+        let moves = self.outer_calls() as f64 / self.family.calls().max(1) as f64;
+        self.family.pair().min(PAIR + moves * (SHARED_PAIR - PAIR))
+    }
+
+    /// The cost of the calls without waits, as [`Family::cost`].
+    fn cost(&self) -> f64 {
+        self.family.calls_per_second() * self.pair()
+    }
+
     fn share(&self, seen: u64) -> f64 {
         if self.seen < FEWEST_SEEN { 0.0 } else { seen as f64 / self.seen as f64 }
     }
@@ -156,7 +168,7 @@ impl<'a> Inner<'a> {
     /// The finding if each inner lock is nearly always taken with one and the same outer lock held;
     /// `None` otherwise.
     fn under_one(&self, thresholds: &Thresholds) -> Option<Finding> {
-        if self.share(self.under_its_own) < ALWAYS || self.family.cost() < COST_FLOOR {
+        if self.share(self.under_its_own) < ALWAYS || self.cost() < COST_FLOOR {
             return None;
         }
         let outer = self.outers.first().copied();
@@ -188,7 +200,10 @@ impl<'a> Inner<'a> {
                  already excludes the others. If a rare path to here does not hold the outer \
                  lock, take it there."
                     .to_owned(),
-                Remedy::RemoveLock { sites, seconds_per_call: self.family.likely_pair() },
+                Remedy::RemoveLock {
+                    sites,
+                    seconds_per_call: self.family.likely_pair().min(self.pair()),
+                },
             ),
         })
     }
@@ -228,7 +243,7 @@ impl<'a> Inner<'a> {
             ),
             share("contention", family.contention()),
             seconds("time waited", family.waited()),
-            share("time in the calls themselves (estimate)", family.cost()),
+            share("time in the calls themselves (estimate)", self.cost()),
         ];
         let outer = self.outer_sites.first().map(|&site| &process.sites[site]);
         if let Some(outer) = outer {

@@ -144,3 +144,27 @@ fn locks_taken_at_the_outer_locks_line_have_no_finding() {
     nested.drawn.uses(outer, nested.random, use_);
     assert!(nested.found().is_empty());
 }
+
+/// Modelled on SQLite, which allocates many times for each step of a statement, under the mutex of
+/// its connection.
+#[test]
+fn an_inner_lock_changes_its_processor_no_more_often_than_the_outer_one() {
+    let per_call = |outer_calls: u64| {
+        let mut nested = nested(1, 1);
+        nested.seen(0, Some(0), 7_800);
+        let outer = &mut nested.drawn.locks[nested.outer[0]];
+        outer.figures.calls = outer_calls;
+        let used = vec![(1, 500_000), (2, 500_000)];
+        let inner = &mut nested.drawn.locks[nested.inner[0]];
+        inner.threads = used;
+        nested.drawn.sites[nested.random].threads = 2;
+        for thread in &mut nested.drawn.threads {
+            thread.cpu = Some(10.0);
+        }
+        let findings = nested.found();
+        let Remedy::RemoveLock { seconds_per_call, .. } = findings[0].remedy else { panic!() };
+        seconds_per_call
+    };
+    assert!((per_call(10_000) - 20.8e-9).abs() < 1e-12, "{}", per_call(10_000));
+    assert!((per_call(1_000_000) - 100e-9).abs() < 1e-12, "{}", per_call(1_000_000));
+}
