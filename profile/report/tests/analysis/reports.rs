@@ -323,8 +323,14 @@ fn finding(remedy: Remedy) -> Finding {
 
 fn every_remedy() -> impl Iterator<Item = Remedy> {
     let (sites, seconds_per_call) = (vec![], 0.0);
-    let group =
-        Group { start_function: String::new(), threads: 1, proposed: 1, work: 0.0, busiest: 0.0 };
+    let group = Group {
+        start_function: String::new(),
+        origin: String::new(),
+        threads: 1,
+        proposed: 1,
+        work: 0.0,
+        busiest: 0.0,
+    };
     [
         Remedy::RemoveLock { sites: sites.clone(), seconds_per_call },
         Remedy::SplitLock { sites: sites.clone(), parts: 2.0 },
