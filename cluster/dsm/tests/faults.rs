@@ -192,7 +192,7 @@ fn writers() {
     });
     assert_eq!(numbers(), outside);
     let panics = || program.threads.run(2, || panic!("on purpose"));
-    assert!(std::panic::catch_unwind(panics).is_err());
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).is_err());
     assert_eq!((numbers(), program.threads.count()), (outside, program.ranks()), "after a panic");
     program.finish();
 }

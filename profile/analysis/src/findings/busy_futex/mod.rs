@@ -6,7 +6,8 @@
 //! Workers that have nothing to do also wait in a futex. Threads with nothing to do wait long, and
 //! are woken seldom and by other threads. Threads that contend have short and frequent waits; or
 //! each waiter also wakes other threads, since it releases the lock after its wait, and there are
-//! fewer futexes than threads.
+//! fewer futexes than threads. If the names of functions say that it is a lock, waits of any length
+//! count that delay the run.
 //!
 //! If a program has many locks, such as one for each table, threads occasionally wait for one of
 //! them too, above all while a holder has lost its processor. So if there are more futexes than
@@ -56,7 +57,8 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
             process.used_at(number).map(|futex| &process.locks[futex]).collect();
         let spread = futexes.len() > site.threads
             && futexes.iter().all(|futex| waited_here(futex, number) <= least);
-        !spread && (often && short || !seldom && wake_each_other(&futexes, process, number))
+        let contends = || wake_each_other(&futexes, process, number) || delays(process, number);
+        !spread && (often && short || !seldom && contends())
     });
     let mut findings: Vec<Finding> = busy.map(|(number, _)| finding(process, number)).collect();
     for lock in yielding::find(process, thresholds) {
@@ -82,6 +84,13 @@ fn wake_each_other(futexes: &[&Lock], process: &Process, number: usize) -> bool 
     let wakers = futexes.iter().flat_map(|lock| &lock.sites).filter(|used| wakes(used));
     let waking = wakers.map(|used| process.sites[used.site].threads).max().unwrap_or(0);
     futexes.len() < waiting && waking >= waiting
+}
+
+/// Whether the functions that wait at a site are those of a lock, and the waits delay the run. Idle
+/// workers may wait for a lock too: that of a queue in which another worker waits for work.
+fn delays(process: &Process, number: usize) -> bool {
+    Known::of(process, &process.sites[number]) == Some(Known::Lock)
+        && process.critical_path.through(number).is_some_and(|share| share > LEAST_SHARE)
 }
 
 /// The advice, and the question to answer first.
@@ -183,6 +192,28 @@ mod tests {
         assert_eq!(waits(100_000, 2.4), 0, "4.8 % of 50 thread-seconds");
         assert_eq!(waits(9_900, 5.0), 0, "990 a second");
         assert_eq!(waits(30_000, 31.0), 0, "longer than a millisecond each");
+    }
+
+    /// Modelled on log4rs, whose threads wait in futexes of their own while a log is compressed.
+    #[test]
+    fn long_waits_for_a_known_lock_are_found_if_they_delay_the_run() {
+        let found = |function: &str, on_path: f64| {
+            let mut drawn = process(10.0, 4);
+            drawn.threads("operate", 4, 10.0);
+            let futex = drawn.lock(Primitive::Futex, "log");
+            let site = drawn.site(Op::FutexWait, "append at log.rs:20");
+            drawn.uses(futex, site, Use { calls: 200, waits: 200, waited: 5.0, ..Use::default() });
+            let wrapper = drawn.stack(function);
+            let frame = drawn.stacks[wrapper].frames[0];
+            let stack = drawn.sites[site].stacks[0];
+            drawn.stacks[stack].frames.insert(0, frame);
+            drawn.critical_path.seconds = 10.0;
+            drawn.critical_path.through = [(site, on_path)].into();
+            find(&drawn, &Thresholds::default()).len()
+        };
+        let lock = "RawMutex::lock_slow at raw.rs:9";
+        assert_eq!((found(lock, 0.6), found(lock, 0.4)), (1, 0));
+        assert_eq!(found("thread::park at park.rs:9", 0.6), 0);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //!
 //! Threads that take work from a common queue may also do unequal amounts of work. If there is
 //! always more work, all threads are busy; if not, even the busiest thread waits. Neither is a
-//! finding.
+//! finding, nor is a group whose threads mostly wait for a lock that the busiest thread has.
 
 use super::crew::{Crew, FLOOR, TIMES};
+use crate::findings::busy_futex::known::Known;
 use crate::findings::evidence::{count, seconds, share, times};
 use crate::findings::family::descending;
-use crate::model::{Finding, Process, Remedy, Rule};
+use crate::model::{Finding, Kind, Process, Remedy, Rule, Site};
 
 /// The busiest thread must be active, that is, not wait, during at least this share of the time for
 /// which the group lived.
@@ -16,6 +17,10 @@ const BUSY: f64 = 0.7;
 /// The busiest thread's active time must be at least this many times the mean. Active time is less
 /// exact than processor time: threads that wait for a processor count as active.
 const ACTIVE_TIMES: f64 = 1.1;
+
+/// If the other threads wait for locks during at least this share of the time in which they don't
+/// work, the locks are the problem.
+const FOR_LOCKS: f64 = 0.5;
 
 /// The finding about a group with a thread that has far more to do than the others; `None` if the
 /// group has none.
@@ -36,7 +41,8 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
         && crew.work[busiest] >= TIMES * after
         && crew.work[busiest] - after >= FLOOR * process.seconds
         && crew.active[busiest] >= BUSY * crew.lived
-        && crew.active[busiest] >= ACTIVE_TIMES * mean_active;
+        && crew.active[busiest] >= ACTIVE_TIMES * mean_active
+        && !waits_for_locks(process, crew, busiest);
     applies.then(|| {
         let least = crew.work.iter().copied().fold(f64::INFINITY, f64::min);
         let sites = meeting_places(process, crew);
@@ -68,6 +74,27 @@ pub fn unequal(process: &Process, crew: &Crew) -> Option<Finding> {
             gain: None,
         }
     })
+}
+
+/// Whether the group's other threads spend most of the time in which they don't work waiting for
+/// locks. Then the busiest thread has more time to work because it has a lock more often or for
+/// longer, and a lock is the problem.
+fn waits_for_locks(process: &Process, crew: &Crew, busiest: usize) -> bool {
+    let futexes = |only_locks: bool| -> f64 {
+        let sites = process.sites.iter().filter(|site| site.kind == Kind::Futex);
+        let is_counted =
+            |site: &&Site| !only_locks || Known::of(process, site) == Some(Known::Lock);
+        sites.filter(is_counted).map(|site| site.figures.waited).sum()
+    };
+    let of_locks = futexes(true) / futexes(false).max(f64::MIN_POSITIVE);
+    let others = (0..crew.threads.len()).filter(|&member| member != busiest);
+    let (mut idle, mut for_locks) = (0.0, 0.0);
+    for member in others {
+        let waiting = &process.threads[crew.threads[member]].waiting;
+        idle += crew.lived - crew.active[member];
+        for_locks += waiting.locks + waiting.futexes * of_locks;
+    }
+    for_locks >= FOR_LOCKS * idle
 }
 
 /// The call sites of barriers where the threads wait for each other, those with most waiting first.
@@ -240,6 +267,33 @@ mod tests {
             drawn.locks[0].threads.push((thread, 1));
         }
         assert_eq!(find(&drawn, &Thresholds::default()).len(), 1);
+    }
+
+    /// Modelled on log4rs, one of whose threads compresses a log with the lock held.
+    #[test]
+    fn threads_that_wait_for_a_lock_have_no_smaller_share() {
+        // The others wait 3.5 s each at the barrier.
+        let found = |primitive, waited: f64, function: &str| {
+            let mut drawn = drawn(&[9.5, 6.5, 6.5], 4);
+            let futex = drawn.lock(Primitive::Futex, "log");
+            let site = drawn.site(Op::FutexWait, "append at log.rs:20");
+            drawn.uses(futex, site, Use { calls: 9, waits: 9, waited: 9.0, ..Use::default() });
+            let wrapper = drawn.stack(function);
+            let frame = drawn.stacks[wrapper].frames[0];
+            let stack = drawn.sites[site].stacks[0];
+            drawn.stacks[stack].frames.insert(0, frame);
+            for thread in drawn.threads.len() - 2..drawn.threads.len() {
+                drawn.waited(thread, primitive, waited);
+                drawn.threads[thread].cpu = Some(6.5 - waited);
+            }
+            let findings = find(&drawn, &Thresholds::default());
+            findings.iter().filter(|finding| finding.rule == Rule::UnequalThreads).count()
+        };
+        let (lock, event) = ("RawMutex::lock_slow at raw.rs:9", "thread::park at park.rs:9");
+        assert_eq!(found(Primitive::Mutex, 3.4, event), 1);
+        assert_eq!(found(Primitive::Mutex, 3.6, event), 0);
+        assert_eq!(found(Primitive::Futex, 3.6, event), 1);
+        assert_eq!(found(Primitive::Futex, 3.6, lock), 0);
     }
 
     #[test]
