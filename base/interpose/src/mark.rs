@@ -31,7 +31,7 @@ impl Mark {
     ///
     /// Only the thread that the mark belongs to, and its signal handlers, may call this.
     #[inline]
-    #[must_use = "the mark goes with what is returned"]
+    #[must_use = "the mark is removed when the returned value is dropped"]
     pub fn set(&self) -> Option<Marked<'_>> {
         let found = self.0.load(Ordering::Relaxed);
         let here = stack_pointer();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn who_interrupts_a_change_finds_the_mark() {
+    fn a_handler_that_interrupts_a_change_finds_the_mark() {
         let mark = Mark::default();
         assert!(!mark.is_set());
         let marked = mark.set();

@@ -36,7 +36,7 @@ impl Lost {
 }
 
 impl<F: Fabric, M: Mode<F>> Table<F, M> {
-    /// Finds out which keys are lost, by reading each rank's part once.
+    /// Finds out which keys are lost, by reading one word of each rank's part.
     pub fn lost(&self) -> Lost {
         let ranks = self.fabric.ranks();
         let is_lost = |rank: &usize| self.fabric.load(self.layout.format(*rank)).is_err();

@@ -15,7 +15,7 @@ fn a_lock_is_written_as_its_value() {
 }
 
 #[test]
-fn a_value_is_read_under_a_free_lock() {
+fn a_deserialized_lock_is_free_and_has_the_value() {
     let mutex: Mutex<Vec<u32>, Mcs> = serde_json::from_str("[1,2]").unwrap();
     assert_eq!(*mutex.try_lock().unwrap(), [1, 2]);
     let lock: RwLock<String> = serde_json::from_str("\"a\"").unwrap();

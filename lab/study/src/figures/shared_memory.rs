@@ -31,7 +31,7 @@ pub const BUFFERS: Plan = Plan {
     id: "argo-figure-9",
     title: "Distributed shared memory on four nodes, by the size of the write buffer",
     x: "pages of the write buffer",
-    y: "time and pages written back, relative to those with the largest",
+    y: "time and pages written back, relative to those with the largest buffer",
     kind: Kind::LogLines,
     measure: buffers,
     says: say_buffers,
@@ -174,8 +174,8 @@ fn say_schemes(panels: &[Panel]) -> String {
         least.map_or(String::new(), |point| format!("{} ({})", number(point.y), point.label))
     };
     format!(
-        "at best, a program takes {} of its time without classes if private pages are classified, \
-         and {} if writers are classified as well",
+        "at best, classifying private pages shortens a program to {} of its time without \
+         classification, and classifying writers as well to {}",
         least("P/S"),
         least("P/S3")
     )

@@ -1,8 +1,9 @@
 //! The group of near processors in which this thread runs.
 //!
 //! The topology is read once, when a thread first asks. A thread that asks meanwhile gets group 0
-//! and doesn't wait: the thread that reads the topology asks as well if its allocator acquires a
-//! lock. On systems other than Linux, and without `std`, all processors are one group. Miri shows
+//! and doesn't wait. It may be the reading thread itself: reading allocates, and if the allocator
+//! acquires a lock that asks for the group, the thread would wait for itself. On systems other than
+//! Linux, and without `std`, all processors are one group. Miri shows
 //! no machine's topology, so under Miri threads keep moving among eight groups.
 
 #[cfg(not(any(miri, all(feature = "std", target_os = "linux"))))]
@@ -40,7 +41,7 @@ mod linux {
     /// all levels count as divided.
     #[inline]
     pub fn is_divided(level: usize) -> bool {
-        // Acquire: pairs with the Release in `look`; if a bit is set, the topology is there.
+        // Acquire: pairs with the Release in `look`; if `look` has set a bit, the topology is there.
         level < LEVELS && DIVIDED.load(Acquire) & (1 << level) != 0
     }
 

@@ -181,7 +181,7 @@ fn children_in_one_file_are_distinguished() {
     }
 }
 
-/// Among others, this makes links between headers, threads and ancestors that form a circle or lead
+/// Among other things, this makes links between headers, threads and ancestors that form a circle or lead
 /// nowhere.
 #[test]
 fn every_word_of_a_child_with_every_special_value() {
@@ -204,7 +204,7 @@ fn every_word_of_a_child_with_every_special_value() {
 }
 
 #[test]
-fn children_of_every_length_and_with_random_damages() {
+fn truncated_children_and_children_with_random_damage() {
     let (folder, whole) = (folder(), sample::family());
     let path = folder.path().join("1.syncline");
     let mut readable = 0;
@@ -235,7 +235,7 @@ fn every_word_with_every_special_value() {
 }
 
 #[test]
-fn thousands_of_random_damages() {
+fn thousands_of_randomly_damaged_files() {
     const CASES: u64 = 20_000;
     let (folder, whole) = (folder(), sample());
     let path = folder.path().join("1.syncline");

@@ -35,7 +35,7 @@ pub fn files(program: &Path) -> Result<Files, Failure> {
     Files::of(program).map_err(|error| {
         let message = format!("can't read the names in {}: {error}", program.display());
         Failure::message(RECORD_FAILED, message).hint(
-            "if this is a script, write into a policy which program it runs: `program = \"/path\"`",
+            "if this is a script, name the program that it runs in a policy: `program = \"/path\"`",
         )
     })
 }

@@ -261,12 +261,12 @@ fn advice(proposal: &Proposal, lock: &Lock) -> String {
             "sections are mostly independent: use transactions or an optimistic lock".into()
         }
         Advice::SplitField { independence_without, pieces_without } => format!(
-            "split {} off: without it {} of pairs are independent{}",
+            "split {} off: without it {} of the pairs of sections are independent{}",
             lock.causes.first().map_or_else(|| "the first field".to_owned(), NamedCause::to_split),
             percent(independence_without),
             match pieces_without {
                 0 | 1 => String::new(),
-                n => format!(", in {} pieces", grouped(n)),
+                n => format!(", and the lock guards {} separate pieces of data", grouped(n)),
             }
         ),
         Advice::Shorten { share } => {

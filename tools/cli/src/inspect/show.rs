@@ -154,8 +154,8 @@ fn too_few(lock: &TooFew, report: &Report) -> String {
     let TooFew { traced, acquisitions, enough, enough_seconds, .. } = *lock;
     let share = lock.waited_seconds / report.thread_seconds.max(f64::MIN_POSITIVE);
     let mut text = format!(
-        "  too few sections of {} were traced: {} of {} {}; threads waited {} of their time for it; {} sections \
-         need a run of about {}",
+        "  too few sections of {} were traced: {} of {} {}. Threads waited {} of their time for it. A result needs \
+         {} sections, and so a run of about {}",
         lock.lock,
         count(traced),
         count(acquisitions),

@@ -3,14 +3,14 @@
 //!
 //! The thread that would do so is often the one that waits for the lock. That is not certain: a
 //! thread that sleeps in a system call may do it as well, once the call returns. So the finding
-//! says which threads sleep there.
+//! says which threads sleep in system calls.
 
 use std::collections::BTreeSet;
 
 use syncline_recording::Op;
 
 use super::waits::{
-    ENDS_BY_ITSELF, NAMED, VERY_LONG, last_signal, link, living, shortest, signals, text,
+    ENDS_BY_ITSELF, NAMED, VERY_LONG, link, living, shortest, signalled, signals, text,
     thread_label, unsignalled, waiting, waits_for,
 };
 use crate::model::{Activity, Lock, Process, SiteUse, Stuck, Trap};
@@ -34,7 +34,9 @@ struct Event {
     text: String,
 }
 
-/// The longest chain of threads that ends with one that waits for an event; `None` if there is none.
+/// The finding for the longest chain of threads that ends with one that waits for an event. `None` if
+/// there is no chain, if a thread in it has waited for less than [`VERY_LONG`], or if another thread
+/// may bring the event about.
 pub fn find(process: &Process) -> Option<Stuck> {
     let chains = living(process).filter_map(|first| chain(process, first));
     let (threads, event) = chains.max_by_key(|(threads, _)| threads.len())?;
@@ -51,8 +53,8 @@ pub fn find(process: &Process) -> Option<Stuck> {
     });
     lines.extend(asleep.take(NAMED));
     lines.push(
-        "if one of the threads that wait for the lock should end the wait for the event, none of \
-         them continues: wait for events without the lock"
+        "if the event has to come from one of the threads that wait for the lock, none of them \
+         ever continues: don't hold the lock while waiting for events"
             .to_owned(),
     );
     Some(Stuck { trap: Trap::LikelyDeadlock, seconds, why: text(&lines), threads })
@@ -68,15 +70,15 @@ fn chain(process: &Process, first: usize) -> Option<(Vec<usize>, Event)> {
     Some((threads, event))
 }
 
-/// A wait of a thread without a time-out.
+/// A thread's wait for an event without a time-out.
 fn one_wait(process: &Process, thread: usize) -> Option<Event> {
     let now = waiting(&process.threads[thread])?;
     let object = now.lock.filter(|_| matches!(now.op, Op::CondWait | Op::SemWait))?;
     Some(Event { object, seconds: now.seconds, text: unsignalled(process, thread) })
 }
 
-/// The waits of a thread for one object, each of which ran out of time, up to the end of the
-/// recording.
+/// A thread's repeated waits for one object, all with a time-out and one right after the other, the
+/// last of them close to the end of the recording.
 fn repeated_wait(process: &Process, thread: usize) -> Option<Event> {
     let timeline = &process.timeline;
     let waits = timeline.threads.get(thread)?.iter();
@@ -92,8 +94,8 @@ fn repeated_wait(process: &Process, thread: usize) -> Option<Event> {
     }
     let lock = &process.locks[object];
     let signal = match is_interpreters(lock) {
-        true => "which no thread gives back while it waits".to_owned(),
-        false => last_signal(process, Some(object)),
+        true => "which a thread that itself waits does not give back".to_owned(),
+        false => signalled(process, Some(object)),
     };
     let text = format!(
         "{} waits again and again at {} for {}, {signal}",
@@ -104,11 +106,12 @@ fn repeated_wait(process: &Process, thread: usize) -> Option<Event> {
     Some(Event { object, seconds: timeline.to - began, text })
 }
 
-/// Whether no other thread seems able to bring the event about that the last thread of a chain waits
-/// for. A thread that waits for something else can't, nor can one that has slept for this long in a
-/// system call, unless it has signalled such an event before. If no thread has, then a thread that
-/// waits for input may be the first to do so. An interpreter's lock is never given back by a thread
-/// that waits or sleeps: each thread gives it back before that.
+/// Whether no other thread seems able to bring about the event that the last thread of a chain waits
+/// for. A thread that waits for something else can't, unless its wait may end by itself: a time-out,
+/// a sleep, a futex. Nor can a thread that has slept in a system call for nearly all of this time,
+/// unless it has signalled such an event before. If no thread has, a thread that sleeps until input
+/// comes may be the first. As for an interpreter's lock: a thread that waits or sleeps has given it
+/// back before, or keeps it until it continues.
 fn is_left_alone(process: &Process, chain: &[usize], event: &Event, seconds: f64) -> bool {
     let is_interpreters = is_interpreters(&process.locks[event.object]);
     let signallers = match is_interpreters {
@@ -135,8 +138,8 @@ fn is_interpreters(object: &Lock) -> bool {
     object.name == name::INTERPRETER_LOCK
 }
 
-/// The threads that have signalled any of the objects for which threads wait where they wait for
-/// this one.
+/// The threads that have signalled this object, or another one for which threads wait at the same
+/// call sites.
 fn signallers(process: &Process, object: usize) -> BTreeSet<usize> {
     let waits = |used: &&SiteUse| matches!(used.op, Op::CondWait | Op::CondTimedwait | Op::SemWait);
     let sites = |object: &Lock| -> BTreeSet<usize> {
@@ -234,7 +237,7 @@ mod tests {
     /// Modelled on Python's sqlite3: the first thread has a connection's mutex and waits for the
     /// interpreter's lock, for 5 ms again and again; the other one has the interpreter's lock.
     #[test]
-    fn waits_with_a_time_out_that_are_repeated_are_one() {
+    fn repeated_waits_with_a_time_out_count_as_one_wait() {
         let found = |gap: f64, name: &str| {
             let mut drawn = drawn("poll");
             drawn.threads[0].waiting_now = None;

@@ -41,8 +41,9 @@ pub fn waits_for(process: &Process, thread: usize) -> Option<usize> {
     }
 }
 
-/// The only thread that has ever acquired the lock of a wait and does not wait for it; `None` if
-/// there are several, or if some acquisitions were not counted for their lock.
+/// The only thread that has ever acquired the lock of a wait and does not wait for it now; `None` if
+/// there are several, or if the list of acquirers may be incomplete: the lock's uses were only
+/// sampled, or the process ran already when its recording began.
 fn only_possible_holder(process: &Process, now: &WaitingNow) -> Option<usize> {
     let number = now.lock?;
     let lock = &process.locks[number];
@@ -70,7 +71,9 @@ pub fn link(process: &Process, number: usize) -> String {
             let from = name::stack(process, now.holder_stack.unwrap_or(0));
             format!("{waits}, which {who} holds from {from}")
         }
-        None => format!("{waits}, which only {who} can hold: no other thread has acquired it"),
+        None => format!(
+            "{waits}, which only {who} can hold: every other thread that has acquired it waits for it"
+        ),
     }
 }
 
@@ -82,21 +85,26 @@ pub fn unsignalled(process: &Process, number: usize) -> String {
         thread_label(process, number),
         place(process, now),
         lock(process, now),
-        last_signal(process, now.lock),
+        signalled(process, now.lock),
     )
 }
 
-/// The text for the latest signal to an object, which did not end the wait.
-pub fn last_signal(process: &Process, object: Option<usize>) -> String {
-    let object = object.map(|object| &process.locks[object]);
-    match object.and_then(|lock| signals(lock).max_by_key(|used| used.calls)) {
-        Some(used) => format!(
-            "whose last signal (of {}, from {}) came before the wait or woke another thread",
-            grouped(used.calls),
-            name::site(process, &process.sites[used.site])
+/// The text for the signals to an object, none of which ended the wait.
+pub fn signalled(process: &Process, object: Option<usize>) -> String {
+    let signals = || object.into_iter().flat_map(|object| signals(&process.locks[object]));
+    match signals().max_by_key(|used| used.calls) {
+        Some(most) => format!(
+            "which was signalled {} from {}, but before the wait, or another thread was woken",
+            times(signals().map(|used| used.calls).sum()),
+            name::site(process, &process.sites[most.site])
         ),
         None => "which no thread ever signalled".to_owned(),
     }
+}
+
+/// How often something was done, as text.
+fn times(number: u64) -> String {
+    if number == 1 { "once".to_owned() } else { format!("{} times", grouped(number)) }
 }
 
 /// The calls that end waits for an object.
