@@ -24,7 +24,7 @@ struct Document {
 
 /// The bound that `whatif` measures: the largest share of the run time that the program could save
 /// if the critical sections of its latest recording's first finding took no time. `None` if
-/// `whatif` gives no bound.
+/// `whatif` can't delay that finding's sections, or gives no bound.
 ///
 /// # Errors
 ///
@@ -39,6 +39,9 @@ pub fn bound(known: &Description, lab: &Lab, recorder: &Recorder) -> anyhow::Res
     let running = process::start(command, lab.folder(), &name)?;
     let finished = running.finish_as(0, limit)?;
     let document: Document = serde_json::from_slice(&fs::read(finished.stdout)?)?;
-    let saves = document.places.first().and_then(|place| place.saves_at_most);
+    // `whatif` takes the first finding that it can delay, which may be a later one.
+    let is_right =
+        |place: &&WhatIf| known.place.as_ref().is_some_and(|right| right.is_match(&place.place));
+    let saves = document.places.first().filter(is_right).and_then(|place| place.saves_at_most);
     Ok(saves.map(|saves| saves.median))
 }
