@@ -126,7 +126,7 @@ fn assignment(process: &Process) -> String {
     for finding in &process.findings {
         let Remedy::Rebalance { groups } = &finding.remedy else { continue };
         html += "<div class=\"scroll assignment\"><table><caption>Proposed assignment of threads</caption><thead>\
-                 <tr><th scope=\"col\">group</th><th scope=\"col\" class=\"n\">threads</th>\
+                 <tr><th scope=\"col\">threads</th><th scope=\"col\" class=\"n\">now</th>\
                  <th scope=\"col\" class=\"n\">proposed</th><th scope=\"col\" class=\"n\">work</th>\
                  <th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">busiest</th>\
                  </tr></thead><tbody>";

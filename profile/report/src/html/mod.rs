@@ -111,7 +111,7 @@ const SECTIONS: [Section; 11] = [
     ),
     (
         "Balance",
-        "What the threads of each start function did with their time, the busiest thread first.",
+        "What threads with the same start function, or created at the same call site, did with their time, the busiest thread first.",
         |process, _, _| balance::section(process),
     ),
     ("Threads", "Those that lost most time waiting for locks come first.", |process, _, id| {

@@ -42,11 +42,12 @@ pub fn serial(process: &Process) -> Option<Finding> {
     applies.then(|| finding(process, thread, stage, saved))
 }
 
-/// Whether other threads run the same function. Now and then, each of them happens to work alone.
+/// Whether other threads have the same origin. Now and then, each of them happens to work alone.
 fn is_one_of_several(process: &Process, thread: usize) -> bool {
-    let function = |thread: usize| process.threads[thread].start_function.as_ref();
-    let others = (0..process.threads.len()).filter(|&other| other != thread);
-    function(thread).is_some() && others.map(function).any(|other| other == function(thread))
+    let origin = |thread: usize| name::origin(process, &process.threads[thread]);
+    let Some(own) = origin(thread) else { return false };
+    let mut others = (0..process.threads.len()).filter(|&other| other != thread);
+    others.any(|other| origin(other).as_ref() == Some(&own))
 }
 
 /// Seconds of the run if the stage overlapped with all other work. What a thread does of the work
