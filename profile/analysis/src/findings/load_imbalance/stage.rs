@@ -9,7 +9,7 @@
 
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::descending;
-use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart};
+use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart, Thread};
 use crate::name;
 
 /// The stage must take at least this share of the run.
@@ -28,7 +28,9 @@ const MOST_SITES: usize = 3;
 /// is such a stage.
 pub fn serial(process: &Process) -> Option<Finding> {
     let path = &process.critical_path;
-    let stages = path.stages.iter().filter(|&(&thread, _)| !is_one_of_several(process, thread));
+    let stages = path.stages.iter().filter(|&(&thread, _)| {
+        !is_one_of_several(process, thread) && mostly_computes(&process.threads[thread])
+    });
     let longest = stages.max_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
     let (&thread, stage) = longest?;
     // The path without its ready time, as in a run without other programs.
@@ -48,6 +50,13 @@ fn is_one_of_several(process: &Process, thread: usize) -> bool {
     let Some(own) = origin(thread) else { return false };
     let mut others = (0..process.threads.len()).filter(|&other| other != thread);
     others.any(|other| origin(other).as_ref() == Some(&own))
+}
+
+/// Whether a thread has a processor for at least half of the time in which it neither waits nor is
+/// ready to run. Otherwise it mostly waits in the kernel for what comes from outside, perhaps for an
+/// answer to what the others have sent.
+fn mostly_computes(thread: &Thread) -> bool {
+    thread.times.running >= thread.times.kernel
 }
 
 /// Seconds of the run if the stage overlapped with all other work. What a thread does of the work
@@ -151,6 +160,18 @@ mod tests {
         assert_eq!(found.sites, [0, 1], "where the others waited, the longest waits first");
         // Sixteen seconds of work on two processors take eight.
         assert!((found.evidence.last().unwrap().value - 0.2).abs() < 1e-9);
+    }
+
+    /// Modelled on Paho's thread that receives what a broker sends.
+    #[test]
+    fn a_thread_that_waits_for_input_does_not_work_alone() {
+        let with = |kernel| {
+            let mut drawn = drawn(4.0, 0.1, 0.0);
+            drawn.threads[0].times.kernel = kernel;
+            place(&drawn).is_some()
+        };
+        assert!(with(4.0));
+        assert!(!with(4.1));
     }
 
     #[test]
