@@ -59,16 +59,6 @@ pub enum Origin {
     Creation(String),
 }
 
-impl Origin {
-    /// A title for the thread, without the word "thread".
-    pub fn title(&self) -> String {
-        match self {
-            Origin::Start(function) => function.clone(),
-            Origin::Creation(_) => self.to_string(),
-        }
-    }
-}
-
 /// Where a thread comes from. `None` for the first thread.
 pub fn origin(process: &Process, thread: &Thread) -> Option<Origin> {
     let start = thread.start_function.as_deref()?;
@@ -78,6 +68,15 @@ pub fn origin(process: &Process, thread: &Thread) -> Option<Origin> {
         // Without debug information, the name has an offset.
         None => Origin::Start(function(start.trim_end_matches("+0x0"))),
     })
+}
+
+/// A title for threads of an origin, without the word "thread".
+pub fn title(origin: Option<&Origin>) -> String {
+    match origin {
+        None => "main thread".to_owned(),
+        Some(Origin::Start(function)) => function.clone(),
+        Some(created) => created.to_string(),
+    }
 }
 
 impl fmt::Display for Origin {

@@ -14,8 +14,8 @@ use syncline_present::number::counted;
 use syncline_recording::Op;
 
 use self::waits::{
-    ENDS_BY_ITSELF, NAMED, VERY_LONG, link, living, place, shortest, text, thread_label,
-    unsignalled, waiting, waits_for,
+    ENDS_BY_ITSELF, NAMED, VERY_LONG, chain, is_for_good, link, living, place, shortest, text,
+    thread_label, unsignalled, waiting,
 };
 use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
@@ -35,11 +35,9 @@ pub fn find(process: &Process) -> Vec<Stuck> {
 }
 
 fn deadlocks(process: &Process) -> Vec<Stuck> {
-    let next = |thread: &usize| waits_for(process, *thread);
     let mut stuck = Vec::new();
     for first in 0..process.threads.len() {
-        let way = std::iter::successors(Some(first), next).skip(1);
-        let mut cycle: Vec<usize> = way.take(process.threads.len()).collect();
+        let mut cycle: Vec<usize> = chain(process, first).skip(1).collect();
         let Some(length) = cycle.iter().position(|&thread| thread == first) else { continue };
         cycle.truncate(length);
         // Each cycle is reported only once, from its lowest thread on.
@@ -60,11 +58,7 @@ fn deadlock(process: &Process, threads: Vec<usize>) -> Stuck {
 /// The threads that wait for a condition, if every thread waits for good, so that no thread will
 /// signal it; `None` otherwise.
 fn lost_wake_up(process: &Process) -> Option<Stuck> {
-    let for_good = |thread: usize| {
-        let now = waiting(&process.threads[thread])?;
-        // A wait in a futex may have a deadline.
-        (!ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait).then_some(now)
-    };
+    let for_good = |thread: usize| waiting(&process.threads[thread]).filter(|now| is_for_good(now));
     if !living(process).all(|thread| for_good(thread).is_some()) {
         return None;
     }

@@ -269,6 +269,14 @@ impl Drawn {
         }
     }
 
+    /// Puts a function inside the innermost frame of a site's stack.
+    pub fn calls_inside(&mut self, site: usize, place: &str) {
+        let inner = self.stack(place);
+        let frame = self.stacks[inner].frames[0];
+        let stack = self.sites[site].stacks[0];
+        self.stacks[stack].frames.insert(0, frame);
+    }
+
     /// Adds an outermost caller to a site's stack.
     pub fn called_by(&mut self, site: usize, place: &str) {
         let caller = self.stack(place);

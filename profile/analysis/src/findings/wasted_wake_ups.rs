@@ -197,11 +197,8 @@ mod tests {
             drawn.uses(futex, wake, Use { calls: wakes, ..Use::default() });
             // A wake-up may be made by a jump, and then the function that wakes is not on the
             // stack.
-            let stack = drawn.sites[wait].stacks[0];
             for name in inside {
-                let inner = drawn.stack(name);
-                let frame = drawn.stacks[inner].frames[0];
-                drawn.stacks[stack].frames.insert(0, frame);
+                drawn.calls_inside(wait, name);
             }
             find(&drawn, &Thresholds::default())
         };

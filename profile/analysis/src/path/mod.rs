@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::waking::{is_clock, wakes};
-use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span};
-use crate::name::{self, Origin};
+use crate::model::{Activity, CriticalPath, OnPath, PathPart, Process, Span, Thread};
+use crate::name;
 
 /// The critical path of a process; empty if the program did not end its run itself, or had only one
 /// thread.
@@ -45,13 +45,27 @@ struct Walk<'a> {
     process: &'a Process,
     /// The waits of each thread, in order, none within another.
     waits: Vec<Vec<&'a Span>>,
+    /// For each thread the number of its kind.
+    kinds: Vec<usize>,
     pieces: BTreeMap<Key, Pieces>,
     path: CriticalPath,
 }
 
-/// The key by which pieces are summed: the kind of a piece, and its site, or else the start
-/// function and the name of its thread.
-type Key = (OnPath, Option<usize>, Option<(Option<Origin>, String)>);
+/// The key by which pieces are summed: the kind of a piece, and its site, or else the kind of its
+/// thread.
+type Key = (OnPath, Option<usize>, Option<usize>);
+
+/// For each thread the number of its kind. Threads of one kind have the same origin and, but for a
+/// number at the end, the same name.
+fn kinds(process: &Process) -> Vec<usize> {
+    let kind = |thread: &Thread| {
+        (name::origin(process, thread), name::unnumbered(&thread.name).to_owned())
+    };
+    let of_threads: Vec<_> = process.threads.iter().map(kind).collect();
+    let all: BTreeSet<_> = of_threads.iter().collect();
+    let numbers: BTreeMap<_, usize> = all.into_iter().zip(0..).collect();
+    of_threads.iter().map(|kind| numbers[kind]).collect()
+}
 
 #[derive(Default)]
 struct Pieces {
@@ -75,7 +89,8 @@ impl<'a> Walk<'a> {
         };
         let mut waits: Vec<_> = process.timeline.threads.iter().map(waits).collect();
         waits.resize_with(process.threads.len(), Vec::new);
-        Walk { process, waits, pieces: BTreeMap::new(), path: CriticalPath::default() }
+        let kinds = kinds(process);
+        Walk { process, waits, kinds, pieces: BTreeMap::new(), path: CriticalPath::default() }
     }
 
     /// Traces a window of the run, from its end.
@@ -250,11 +265,7 @@ impl<'a> Walk<'a> {
         if seconds <= 0.0 {
             return;
         }
-        let alike = || {
-            let thread = &self.process.threads[thread];
-            (name::origin(self.process, thread), name::unnumbered(&thread.name).to_owned())
-        };
-        let key = (kind, site, site.is_none().then(alike));
+        let key = (kind, site, site.is_none().then(|| self.kinds[thread]));
         let pieces = self.pieces.entry(key).or_default();
         pieces.threads.insert(thread);
         pieces.seconds += seconds;

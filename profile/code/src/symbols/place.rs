@@ -129,18 +129,25 @@ pub fn pythons_own<'a>(frames: impl Iterator<Item = &'a Frame>) -> Option<usize>
 /// Whether a function belongs to a library that is known to wrap locks.
 pub fn wraps_locks(frame: &Frame, modules: &[Module]) -> bool {
     let file = frame.file.as_deref().unwrap_or_default();
-    let name = without_version(own_name(&frame.function));
-    let wraps = FILES.iter().any(|part| file.contains(part))
-        || FUNCTIONS.iter().any(|start| name.starts_with(start))
-        || frame.module.is_some_and(|m| is_wrapper(&modules[m]));
-    wraps && !USERS.iter().any(|start| name.starts_with(start))
+    is_in_wrapper(&frame.function)
+        || !is_users(&frame.function)
+            && (FILES.iter().any(|part| file.contains(part))
+                || frame.module.is_some_and(|m| is_wrapper(&modules[m])))
 }
 
 /// Whether a function's name shows that it belongs to a library that is known to wrap locks.
 pub fn is_in_wrapper(function: &str) -> bool {
+    begins_with_one_of(&FUNCTIONS, function) && !is_users(function)
+}
+
+/// Whether a library's function counts as the user's.
+fn is_users(function: &str) -> bool {
+    begins_with_one_of(&USERS, function)
+}
+
+fn begins_with_one_of(prefixes: &[&str], function: &str) -> bool {
     let name = without_version(own_name(function));
-    FUNCTIONS.iter().any(|start| name.starts_with(start))
-        && !USERS.iter().any(|start| name.starts_with(start))
+    prefixes.iter().any(|start| name.starts_with(start))
 }
 
 /// Whether a library is known to wrap locks.

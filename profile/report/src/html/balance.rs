@@ -78,7 +78,7 @@ fn bars(origin: Option<&Origin>, threads: &[&Thread], longest: f64) -> String {
         lines.push((format!("{} others, their mean", rest.len()), times));
     }
     let mean = mean(threads.iter().map(|thread| &thread.times));
-    let title = origin.map_or_else(|| "main thread".to_owned(), Origin::title);
+    let title = name::title(origin);
     let each = if threads.len() == 1 { "" } else { "each on average " };
     let (width, height) = (WIDTH + NAME, lines.len() as f64 * STEP);
     let mut html = format!(

@@ -203,10 +203,7 @@ mod tests {
             let futex = drawn.lock(Primitive::Futex, "log");
             let site = drawn.site(Op::FutexWait, "append at log.rs:20");
             drawn.uses(futex, site, Use { calls: 200, waits: 200, waited: 5.0, ..Use::default() });
-            let wrapper = drawn.stack(function);
-            let frame = drawn.stacks[wrapper].frames[0];
-            let stack = drawn.sites[site].stacks[0];
-            drawn.stacks[stack].frames.insert(0, frame);
+            drawn.calls_inside(site, function);
             drawn.critical_path.seconds = 10.0;
             drawn.critical_path.through = [(site, on_path)].into();
             find(&drawn, &Thresholds::default()).len()
@@ -267,11 +264,8 @@ mod tests {
             let site = drawn.site(Op::FutexWait, "log at writer.rs:75");
             let waits = Use { calls: 100_000, waits: 100_000, waited: 10.0, ..Use::default() };
             drawn.uses(futex, site, waits);
-            let stack = drawn.sites[site].stacks[0];
             for name in inside {
-                let wrapper = drawn.stack(name);
-                let frame = drawn.stacks[wrapper].frames[0];
-                drawn.stacks[stack].frames.insert(0, frame);
+                drawn.calls_inside(site, name);
             }
             find(&drawn, &Thresholds::default()).remove(0).advice
         };

@@ -77,10 +77,7 @@ mod tests {
         let site = drawn.site(Op::Yield, "insert at set.rs:20");
         drawn.uses(processor, site, Use { calls, spun, ..Use::default() });
         drawn.by_thread(site, (first..first + threads).map(|t| (t, calls / 2)));
-        let wrapper = drawn.stack(inside);
-        let frame = drawn.stacks[wrapper].frames[0];
-        let stack = drawn.sites[site].stacks[0];
-        drawn.stacks[stack].frames.insert(0, frame);
+        drawn.calls_inside(site, inside);
         find(&drawn, &Thresholds::default())
     }
 

@@ -278,10 +278,7 @@ mod tests {
             let futex = drawn.lock(Primitive::Futex, "log");
             let site = drawn.site(Op::FutexWait, "append at log.rs:20");
             drawn.uses(futex, site, Use { calls: 9, waits: 9, waited: 9.0, ..Use::default() });
-            let wrapper = drawn.stack(function);
-            let frame = drawn.stacks[wrapper].frames[0];
-            let stack = drawn.sites[site].stacks[0];
-            drawn.stacks[stack].frames.insert(0, frame);
+            drawn.calls_inside(site, function);
             for thread in drawn.threads.len() - 2..drawn.threads.len() {
                 drawn.waited(thread, primitive, waited);
                 drawn.threads[thread].cpu = Some(6.5 - waited);

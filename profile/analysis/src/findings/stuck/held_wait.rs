@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use syncline_recording::Op;
 
 use super::waits::{
-    ENDS_BY_ITSELF, NAMED, VERY_LONG, link, living, shortest, signalled, signals, text,
-    thread_label, unsignalled, waiting, waits_for,
+    NAMED, VERY_LONG, chain, is_for_good, link, living, shortest, signalled, signals, text,
+    thread_label, unsignalled, waiting,
 };
-use crate::model::{Activity, Lock, Process, SiteUse, Stuck, Trap};
+use crate::model::{Activity, InCall, Lock, Process, SiteUse, Stuck, Trap};
 use crate::name;
 
 /// System calls in which a thread waits for room, and not for input.
@@ -38,7 +38,7 @@ struct Event {
 /// there is no chain, if a thread in it has waited for less than [`VERY_LONG`], or if another thread
 /// may bring the event about.
 pub fn find(process: &Process) -> Option<Stuck> {
-    let chains = living(process).filter_map(|first| chain(process, first));
+    let chains = living(process).filter_map(|first| chain_to_event(process, first));
     let (threads, event) = chains.max_by_key(|(threads, _)| threads.len())?;
     let (_, others) = threads.split_last()?;
     let seconds = shortest(process, others).min(event.seconds);
@@ -48,7 +48,7 @@ pub fn find(process: &Process) -> Option<Stuck> {
     let mut lines: Vec<String> = others.iter().map(|&thread| link(process, thread)).collect();
     lines.push(event.text);
     let asleep = living(process).filter(|thread| !threads.contains(thread)).filter_map(|thread| {
-        let call = process.asleep.iter().find(|call| call.threads.contains(&thread))?;
+        let call = calls(process, thread).next()?;
         Some(format!("{} sleeps in {} at {}", thread_label(process, thread), call.call, call.place))
     });
     lines.extend(asleep.take(NAMED));
@@ -61,10 +61,8 @@ pub fn find(process: &Process) -> Option<Stuck> {
 }
 
 /// The threads from `first` on, each of which waits for the next one. The last waits for an event.
-fn chain(process: &Process, first: usize) -> Option<(Vec<usize>, Event)> {
-    let next = |thread: &usize| waits_for(process, *thread);
-    let threads: Vec<usize> =
-        std::iter::successors(Some(first), next).take(process.threads.len()).collect();
+fn chain_to_event(process: &Process, first: usize) -> Option<(Vec<usize>, Event)> {
+    let threads: Vec<usize> = chain(process, first).collect();
     let &last = threads.last().filter(|_| threads.len() > 1)?;
     let event = one_wait(process, last).or_else(|| repeated_wait(process, last))?;
     Some((threads, event))
@@ -119,7 +117,7 @@ fn is_left_alone(process: &Process, chain: &[usize], event: &Event, seconds: f64
         false => signallers(process, event.object),
     };
     let is_asleep = |thread: usize| {
-        let calls = || process.asleep.iter().filter(|call| call.threads.contains(&thread));
+        let calls = || calls(process, thread);
         let slept: f64 = calls().map(|call| call.seconds / call.threads.len() as f64).sum();
         let waits_for_input = calls().any(|call| !OUTPUT.contains(&call.call.as_str()));
         let may_signal = waits_for_input && signallers.is_empty() && !is_interpreters;
@@ -127,10 +125,15 @@ fn is_left_alone(process: &Process, chain: &[usize], event: &Event, seconds: f64
     };
     let cannot = |thread: usize| match waiting(&process.threads[thread]) {
         Some(_) if is_interpreters => true,
-        Some(now) => !ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait,
+        Some(now) => is_for_good(now),
         None => is_asleep(thread) && !signallers.contains(&thread),
     };
     living(process).filter(|thread| !chain.contains(thread)).all(cannot)
+}
+
+/// The system calls in which a thread has slept.
+fn calls(process: &Process, thread: usize) -> impl Iterator<Item = &InCall> {
+    process.asleep.iter().filter(move |call| call.threads.contains(&thread))
 }
 
 /// Whether a condition variable is that of CPython's global interpreter lock.
@@ -156,7 +159,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::{InCall, Span, State, WaitingNow};
+    use crate::model::{Span, State, WaitingNow};
 
     /// Modelled on libevent 2.0: the first thread deletes an event with a lock of its buffer held
     /// and waits until the loop is done with the event; the loop waits for the lock. A third thread

@@ -31,6 +31,11 @@ pub fn waiting(thread: &Thread) -> Option<&WaitingNow> {
     thread.waiting_now.as_ref().filter(|now| !thread.ended && now.seconds >= LONG)
 }
 
+/// Whether a wait ends only by what other threads do. A wait in a futex may have a deadline.
+pub fn is_for_good(now: &WaitingNow) -> bool {
+    !ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait
+}
+
 /// The thread without which a thread can't continue: the holder of the lock that it waits for, or
 /// the thread that it joins.
 pub fn waits_for(process: &Process, thread: usize) -> Option<usize> {
@@ -39,6 +44,12 @@ pub fn waits_for(process: &Process, thread: usize) -> Option<usize> {
         Kind::Lock => now.holder.or_else(|| only_possible_holder(process, now)),
         _ => now.holder.filter(|_| now.op == Op::ThreadJoin),
     }
+}
+
+/// The threads from `first` on, each of which waits for the next one, at most as many as there are.
+pub fn chain(process: &Process, first: usize) -> impl Iterator<Item = usize> {
+    let next = |&thread: &usize| waits_for(process, thread);
+    std::iter::successors(Some(first), next).take(process.threads.len() + 1)
 }
 
 /// The only thread that has ever acquired the lock of a wait and does not wait for it now; `None` if

@@ -34,10 +34,7 @@ pub fn threads(process: &Process, id: String) -> String {
         let now = thread.waiting_now.as_ref();
         let cells = vec![
             text(format!("{} {}", thread.name, thread.tid)),
-            text(
-                name::origin(process, thread)
-                    .map_or_else(|| "main thread".to_owned(), |o| o.title()),
-            ),
+            text(name::title(name::origin(process, thread).as_ref())),
             Cell::Number(thread.seconds),
             thread.cpu.map_or(Cell::Unknown, Cell::Number),
             thread.ready.map_or(Cell::Unknown, |_| Cell::Number(thread.times.ready)),
