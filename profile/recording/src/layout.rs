@@ -277,11 +277,17 @@ pub const REST: u64 = 0;
 pub const NOTE: u64 = 0xff;
 /// The value of [`Row::depth`] in a row that stands for all further stack depths.
 pub const ANY_DEPTH: u32 = u32::MAX;
+/// Set in [`Row::key`] if the calls at this depth have different callers. Then the bits below, down
+/// to [`PATH_SHIFT`], are a number for the caller, and each has rows of its own.
+pub const APART: u64 = 1 << 63;
+/// The position of the caller's number in [`Row::key`].
+pub const PATH_SHIFT: u32 = 44;
 
 /// A row: the counts of one thread, at one place, for one lock or for many ([`REST`]).
 ///
 /// A place is a return address together with the depth of the stack, because two paths to one call
-/// usually differ in depth. A row is exactly one cache line.
+/// usually differ in depth. Paths of the same depth are told apart by the caller ([`APART`]). A row
+/// is exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Row {
@@ -289,7 +295,8 @@ pub struct Row {
     pub lock: u64,
     /// The return address of the call.
     pub ret: u64,
-    /// The operation and the depth, combined by [`Row::key`]; 0 while the row is empty.
+    /// The operation and the depth, combined by [`Row::key`], and the caller's number if there is
+    /// one; 0 while the row is empty.
     pub key: u64,
     /// The number of calls that did what the operation is for (see [`crate::Class`]).
     pub calls: u64,
@@ -327,6 +334,13 @@ impl Row {
     /// The stack depth in bytes.
     pub fn depth(&self) -> u32 {
         (self.key >> 8) as u32
+    }
+
+    /// Whether two rows are the same row of a thread, read at different times. A row gets its
+    /// caller's number later than its stack, if at all.
+    pub fn is_same(&self, other: &Row) -> bool {
+        let identity = |row: &Row| (row.lock, row.ret, row.op(), row.depth(), row.stack);
+        identity(self) == identity(other)
     }
 }
 
@@ -427,5 +441,14 @@ mod tests {
         row.key = Row::key(crate::Op::SpinLock, u32::MAX);
         assert_eq!(row.op(), Some(crate::Op::SpinLock));
         assert_eq!(row.depth(), u32::MAX);
+    }
+
+    #[test]
+    fn a_callers_number_changes_neither_operation_nor_depth() {
+        let before = Row { key: Row::key(crate::Op::SpinLock, 0xffff_fff0), ..Row::zeroed() };
+        let after = Row { key: before.key | APART | 0x7_ffff << PATH_SHIFT, ..before };
+        assert_eq!((after.op(), after.depth()), (before.op(), before.depth()));
+        assert!(before.is_same(&after));
+        assert!(!before.is_same(&Row { stack: 1, ..after }));
     }
 }

@@ -2,7 +2,7 @@
 //! recording.
 //!
 //! - The counters of the earlier reading are subtracted, row by row. A row is identified by its
-//!   thread, operation, call site, stack depth and lock.
+//!   thread, operation, call site, stack and lock.
 //! - A wait that began before the window counts only from the window's beginning on.
 //! - Events of the log that ended before the window are left out, and those that began before it
 //!   are cut.
@@ -26,11 +26,12 @@ macro_rules! less {
     };
 }
 
-/// What identifies a row of a thread: operation, lock, return address and depth.
-type Key = (Op, u64, u64, u32);
+/// What identifies a row of a thread, as [`layout::Row::is_same`] does.
+type Key = (Op, u64, u64, u32, u32);
 
 fn key(row: &Row) -> Key {
-    (row.op, row.counts.lock, row.counts.ret, row.counts.depth())
+    let counts = &row.counts;
+    (row.op, counts.lock, counts.ret, counts.depth(), counts.stack)
 }
 
 impl ProcessFile {

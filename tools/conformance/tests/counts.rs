@@ -5,7 +5,7 @@
 //! operation, and the recording must have the same numbers.
 
 use syncline_conformance::{Case, Program};
-use syncline_recording::Op;
+use syncline_recording::{Op, Row};
 
 #[track_caller]
 fn exact(source: &str) {
@@ -82,6 +82,26 @@ fn each_thread_has_the_stack_that_created_it() {
         let thread = both.recording.thread(both.truth.value(&format!("{name}_thread")));
         let stack = both.recording.only().stack(thread.record.created_at);
         assert_eq!(stack.get(1), Some(&both.truth.value(&format!("{name}_site"))), "{name}");
+    }
+}
+
+/// The calls of a wrapper at several lines of one function have one return address and one depth of
+/// the stack. The recorder tells them apart once a call has been sampled or has had to wait, so a
+/// line may have some calls of another one. The sums of the locks are exact.
+#[test]
+fn calls_of_a_wrapper_belong_to_their_lines() {
+    const THREADS: u64 = 2;
+    const ROUNDS: u64 = 20_000;
+    const MISTAKEN: u64 = 2_000;
+    let both = Case::new(&Program::compile("two_lines.c")).both();
+    both.truth.assert_counted(&both.recording);
+    let process = both.recording.only();
+    let rows = || process.threads.iter().flat_map(|thread| &thread.rows);
+    for (line, rounds) in [ROUNDS, ROUNDS, ROUNDS / 2, ROUNDS].into_iter().enumerate() {
+        let line = both.truth.value(&format!("line_{line}"));
+        let is_here = |row: &&Row| process.stack(row.counts.stack).contains(&line);
+        let calls: u64 = rows().filter(is_here).map(|row| row.counts.calls).sum();
+        assert!(calls.abs_diff(THREADS * rounds) <= MISTAKEN, "{calls} of {rounds} in each thread");
     }
 }
 

@@ -12,6 +12,10 @@ use crate::tls;
 use crate::unwind::tools::{Cache, Registers};
 use crate::unwind::{self, Trace};
 
+/// How many frames above a call may belong to wrappers: without optimisation, a C++ guard calls its
+/// mutex, which calls the C library by way of one or two more functions.
+const NEAR: usize = 5;
+
 /// Captures the stack of a call to a function of ours, from the frame that `ret` returns to;
 /// `caller` points to `ret`. Returns its number; 0 if it can't be stored. Without a cache the stack
 /// has one frame.
@@ -48,6 +52,24 @@ pub unsafe fn is_here(number: u32, caller: *const usize) -> bool {
     let Some(recorder) = recorder::existing() else { return false };
     // SAFETY: by this function's own condition; the thread's stack is mapped.
     unsafe { recorder.file().is_stack_of(number, caller, own_stack()) }
+}
+
+/// The distance in words from a call's return address to the first other one in which the call
+/// differs from a stack; `None` if they are equal for the next [`NEAR`] frames, or if that is not
+/// known.
+///
+/// # Safety
+/// Same requirement as [`is_here`].
+pub unsafe fn differs_at(number: u32, caller: *const usize) -> Option<u32> {
+    let recorder = recorder::existing()?;
+    // SAFETY: by this function's own condition.
+    unsafe { recorder.file().differs_at(number, caller, own_stack(), NEAR) }
+}
+
+/// The return address at this distance in words from a stack's first one; `None` if there is none,
+/// or if that is not known.
+pub fn frame_at(number: u32, slot: u32) -> Option<u64> {
+    recorder::existing()?.file().frame_at(number, slot)
 }
 
 /// The bounds of the thread's stack.

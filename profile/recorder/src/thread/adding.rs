@@ -145,7 +145,7 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
 }
 
 /// Adds a row to those of places; `None` if there is no room for it.
-unsafe fn put_place(state: &ThreadState, row: Row) -> Option<*mut Row> {
+pub unsafe fn put_place(state: &ThreadState, row: Row) -> Option<*mut Row> {
     // SAFETY: the caller's own state, marked busy.
     unsafe { put(state, &state.places, &PLACES, row) }
 }
@@ -163,6 +163,6 @@ unsafe fn put(state: &ThreadState, table: &Table, kind: &Kind, row: Row) -> Opti
 }
 
 /// A row for this call that has counted nothing.
-fn row(call: &Call) -> Row {
+pub fn row(call: &Call) -> Row {
     Row { ret: call.ret as u64, key: call.key, ..Row::zeroed() }
 }

@@ -4,14 +4,14 @@
 //! [`rows`]: crate::thread::rows
 
 use syncline_recording::layout::{ANY_DEPTH, NOTE, REST, Row};
-use syncline_recording::writer::{hash_of_lock, hash_of_place};
+use syncline_recording::writer::{Noted, hash_of_lock, hash_of_place};
 use syncline_recording::{Class, Op};
 
 use crate::thread::ThreadState;
 
-/// The number of stack depths that are distinguished for one call of an operation; all further
-/// depths together are one place.
-pub const DEPTHS: u32 = 32;
+/// The number of paths that are distinguished for one call of an operation, by their stack depths
+/// and callers; all further depths together are one place.
+pub const DEPTHS: u32 = 64;
 /// The number of rows of single locks that one call of an operation gets, at all its depths
 /// together. When it has this many, its other locks are counted by samples.
 const EXACT: u32 = 256;
@@ -34,6 +34,11 @@ pub struct Call {
     pub caller: Caller,
     pub ret: usize,
     pub key: u64,
+    /// The distance in words from the return address to the word of the stack that tells the call's
+    /// path, and the value of that word. It is another return address if the function that makes the
+    /// call is called at several lines.
+    pub path: u32,
+    pub value: usize,
 }
 
 impl Call {
@@ -43,7 +48,14 @@ impl Call {
     pub unsafe fn new(state: &ThreadState, op: Op, lock: usize, caller: Caller) -> Call {
         let depth = state.stack_high.get().wrapping_sub(caller as usize) as u32;
         // SAFETY: by this function's own condition.
-        Call { op, lock, caller, ret: unsafe { *caller }, key: Row::key(op, depth) }
+        let ret = unsafe { *caller };
+        Call { op, lock, caller, ret, key: Row::key(op, depth), path: 0, value: ret }
+    }
+
+    /// The call as the latest ones are remembered.
+    pub fn noted(&self) -> Noted {
+        let Call { op, caller, ret, path, value, .. } = *self;
+        Noted { op, caller, ret, path, value }
     }
 
     /// Whether a row has this call's place.
@@ -54,7 +66,7 @@ impl Call {
 
     /// This operation, called at any depth.
     pub fn at_any_depth(self) -> Call {
-        Call { key: Row::key(self.op, ANY_DEPTH), ..self }
+        Call { key: Row::key(self.op, ANY_DEPTH), path: 0, value: self.ret, ..self }
     }
 
     /// The key of the note for this call site and operation.
@@ -141,6 +153,8 @@ pub struct Site {
     pub locks: u32,
     /// How many depths are distinguished.
     pub depths: u32,
+    /// At how many depths the callers are told apart.
+    pub forks: u32,
 }
 
 /// The note about a call's site and operation, if there is one.

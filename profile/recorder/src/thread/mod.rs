@@ -8,6 +8,7 @@ mod adding;
 pub mod attach;
 pub mod call;
 pub mod held;
+pub mod paths;
 pub mod pending;
 pub mod records;
 pub mod rows;

@@ -1,7 +1,7 @@
 //! Chooses the row of a thread's tables that counts an operation.
 //!
 //! A *place* is the return address of a call, the operation, and the depth of the stack: two paths
-//! to one call usually differ in depth. Nearly all places use one lock, or a few. For these, every
+//! to one call usually differ in depth. If they don't, [`paths`] tells them apart. Nearly all places use one lock, or a few. For these, every
 //! lock has a row of its own, with exact counts. A place with many locks (a hash table's, a tree's)
 //! would have thousands of rows, which don't fit into the cache. There, one row has the exact sum
 //! for all locks without a row of their own, and *samples* show the distribution over the locks:
@@ -13,6 +13,7 @@
 //! places   (ret, op, depth) --> lock A   the row of the first lock that was used here
 //!                           --> REST     all that have no row in `locks`
 //!          (ret, op)        --> Site     how many rows and depths there are: a note
+//!          (ret, op, depth) --> Fork     which word of the stack tells paths apart: a note
 //! locks    (lock, ret, op, depth)         the others
 //! ```
 //!
@@ -29,7 +30,7 @@ use syncline_recording::{Class, Op};
 use crate::recorder::stacks;
 use crate::thread::adding::{captured, made};
 use crate::thread::call::{Call, Caller, counting, own, place};
-use crate::thread::{self, ThreadState, attach};
+use crate::thread::{self, ThreadState, attach, paths};
 use crate::unwind::tools::Registers;
 
 /// The row that counts an operation which is about to be tried, and whether the operation is
@@ -91,6 +92,9 @@ unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
         if let Some(state) = thread::state()
             && state.places.is_there()
         {
+            if let Some(row) = state.recent.find_other(op, lock, caller, *caller) {
+                return Spot(row);
+            }
             let call = Call::new(state, op, lock, caller);
             let place = state.places.home(hash_of_place(call.ret, call.key));
             let (row, counts_it) = match (*place).lock {
@@ -117,11 +121,12 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };
     // SAFETY: the state is this thread's own; `caller` by the caller's own condition.
     unsafe {
-        let call = Call::new(state, op, lock, caller);
-        let mut row = match counting(state, &call) {
+        let mut call = paths::told_apart(state, Call::new(state, op, lock, caller));
+        let row_of = |call: Call| match counting(state, &call) {
             Some(row) => row,
             None => made(state, call, false, Registers::here()),
         };
+        let mut row = row_of(call);
         // Creations are never sampled: they are counted for single objects, or stay in the rest.
         if row.is_null()
             || op.class() == Class::Create
@@ -129,7 +134,14 @@ unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
         {
             return Spot(row);
         }
-        state.recent.note(op, caller, call.ret, row);
+        if let Some(on_path) = paths::fork(state, call, row) {
+            call = on_path;
+            row = row_of(call);
+            if row.is_null() {
+                return Spot::NOWHERE;
+            }
+        }
+        state.recent.note(call.noted(), row);
         if (*row).lock == REST {
             row = match own(state, &call) {
                 Some(row) => row,
@@ -151,8 +163,11 @@ pub unsafe fn of(op: Op, lock: usize, caller: Caller) -> *mut Row {
     let Some(state) = attach::current() else { return null_mut() };
     // SAFETY: the state is this thread's own; `caller` by this function's own condition.
     unsafe {
-        let call = Call::new(state, op, lock, caller);
-        own(state, &call).unwrap_or_else(|| made(state, call, true, Registers::here()))
+        let call = paths::told_apart(state, Call::new(state, op, lock, caller));
+        let row_of =
+            |call| own(state, &call).unwrap_or_else(|| made(state, call, true, Registers::here()));
+        let row = row_of(call);
+        paths::fork(state, call, row).map_or(row, row_of)
     }
 }
 
@@ -190,7 +205,7 @@ pub unsafe fn count_sampled(state: &ThreadState, row: *mut Row, op: Op, caller: 
     let guard = state.busy.set();
     // SAFETY: by this function's own condition, rows of this thread's own tables.
     unsafe {
-        let call = Call::new(state, op, (*row).lock as usize, caller);
+        let call = paths::told_apart(state, Call::new(state, op, (*row).lock as usize, caller));
         let Some(place) = place(state, &call).filter(|&place| (*place).lock == REST) else {
             let weight = weight((*row).lock, (*row).calls);
             add_one(&raw mut (*row).calls);

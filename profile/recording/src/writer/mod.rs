@@ -47,7 +47,7 @@ pub use create::Start;
 pub use file::File;
 pub use join::Child;
 pub use log::Log;
-pub use recent::Recent;
+pub use recent::{Noted, Recent};
 pub use room::Room;
 pub use shelf::Shelf;
 pub use stacks::Stack;

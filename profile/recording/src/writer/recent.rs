@@ -22,7 +22,7 @@ pub struct Recent {
 
 #[repr(C)]
 struct Entry {
-    /// The return address and the operation, combined by [`word`]; 0 in an empty entry.
+    /// The return address, the operation and the path, combined by [`word`]; 0 in an empty entry.
     call: Cell<u64>,
     /// The address on the stack at which the return address lies.
     caller: Cell<usize>,
@@ -31,31 +31,77 @@ struct Entry {
     /// The row that counts the call.
     row: Cell<*mut Row>,
     /// How many operations come before the next one that is sampled.
-    left: Cell<u64>,
+    left: Cell<u32>,
+    /// The distance in words from the return address to the word of the stack that tells the call's
+    /// path. For most calls it is 0: the return address itself.
+    path: Cell<u32>,
+}
+
+/// A call to be noted.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    /// The operation.
+    pub op: Op,
+    /// The address on the stack at which the return address lies.
+    pub caller: *const usize,
+    /// The return address.
+    pub ret: usize,
+    /// The distance in words from the return address to the word of the stack that tells the call's
+    /// path. 0 if there is one path only.
+    pub path: u32,
+    /// The value of that word.
+    pub value: usize,
 }
 
 impl Recent {
-    /// The row of an operation. `None` if its call is not noted, or if the operation is to be
-    /// sampled.
+    /// The row of an operation. `None` if its call is not noted in the first place for it, or if the
+    /// operation is to be sampled.
+    ///
+    /// # Safety
+    /// The calling thread is in the call whose return address lies at `caller`.
     #[inline(always)]
-    pub fn find(&self, op: Op, lock: usize, caller: *const usize, ret: usize) -> Option<*mut Row> {
-        let entry = self.entry(caller, ret);
-        let left = entry.left.get();
-        let is_call = entry.call.get() == word(op, ret) && entry.caller.get() == caller.addr();
-        let is_lock = [lock as u64, REST].contains(&entry.lock.get());
-        if !is_call || !is_lock || left == 0 {
+    pub unsafe fn find(
+        &self,
+        op: Op,
+        lock: usize,
+        caller: *const usize,
+        ret: usize,
+    ) -> Option<*mut Row> {
+        // SAFETY: by this function's own condition.
+        unsafe { self.entry(caller, ret).find(op, lock, caller, ret) }
+    }
+
+    /// Like [`find`](Self::find), in the second place for a call whose paths are told apart.
+    ///
+    /// # Safety
+    /// Same requirement as [`find`](Self::find).
+    #[inline(always)]
+    pub unsafe fn find_other(
+        &self,
+        op: Op,
+        lock: usize,
+        caller: *const usize,
+        ret: usize,
+    ) -> Option<*mut Row> {
+        if self.entry(caller, ret).path.get() == 0 {
             return None;
         }
-        entry.left.set(left - 1);
-        Some(entry.row.get())
+        // SAFETY: by this function's own condition.
+        unsafe { self.second_entry(caller, ret).find(op, lock, caller, ret) }
     }
 
     /// Notes the call of a sampled operation, and the row that counts the call's operations.
     ///
     /// # Safety
-    /// The row is this thread's own.
-    pub unsafe fn note(&self, op: Op, caller: *const usize, ret: usize, row: *mut Row) {
-        let entry = self.entry(caller, ret);
+    /// The row is this thread's own. The thread is in the call, and the word of its path lies on
+    /// the thread's stack.
+    pub unsafe fn note(&self, call: Noted, row: *mut Row) {
+        let Noted { op, caller, ret, path, value } = call;
+        let (first, word) = (self.entry(caller, ret), word(op, ret, value));
+        let has_other_path = (first.caller.get(), first.path.get()) == (caller.addr(), path)
+            && ![0, word].contains(&first.call.get());
+        let entry =
+            if path != 0 && has_other_path { self.second_entry(caller, ret) } else { first };
         // A signal handler that runs in between finds an empty entry.
         entry.call.set(0);
         compiler_fence(Ordering::SeqCst);
@@ -64,15 +110,19 @@ impl Recent {
         entry.caller.set(caller.addr());
         entry.lock.set(lock);
         entry.row.set(row);
-        entry.left.set(sampling::until_next(lock, calls) - 1);
+        let left = sampling::until_next(lock, calls) - 1;
+        entry.left.set(u32::try_from(left).unwrap_or(u32::MAX));
+        entry.path.set(path);
         compiler_fence(Ordering::SeqCst);
-        entry.call.set(word(op, ret));
+        entry.call.set(word);
     }
 
-    /// Forgets all calls, because rows have moved.
+    /// Forgets all calls, because rows have moved, or because the thread has ended: the next one may
+    /// have a smaller stack in the same place.
     pub fn clear(&self) {
         for entry in &self.entries {
             entry.call.set(0);
+            entry.path.set(0);
         }
     }
 
@@ -80,11 +130,46 @@ impl Recent {
     fn entry(&self, caller: *const usize, ret: usize) -> &Entry {
         &self.entries[(ret ^ caller.addr() >> 4) % ENTRIES]
     }
+
+    #[inline(always)]
+    fn second_entry(&self, caller: *const usize, ret: usize) -> &Entry {
+        &self.entries[(ret ^ caller.addr() >> 4 ^ 1) % ENTRIES]
+    }
 }
 
+impl Entry {
+    /// # Safety
+    /// Same requirement as [`Recent::find`].
+    #[inline(always)]
+    unsafe fn find(
+        &self,
+        op: Op,
+        lock: usize,
+        caller: *const usize,
+        ret: usize,
+    ) -> Option<*mut Row> {
+        if self.caller.get() != caller.addr() {
+            return None;
+        }
+        // SAFETY: the thread was in a call with the same `caller` when this distance was noted, and
+        // the word lies between `caller` and the end of the stack.
+        let value = unsafe { *caller.wrapping_add(self.path.get() as usize) };
+        let is_call = self.call.get() == word(op, ret, value);
+        let is_lock = [lock as u64, REST].contains(&self.lock.get());
+        let left = self.left.get();
+        if !is_call || !is_lock || left == 0 {
+            return None;
+        }
+        self.left.set(left - 1);
+        Some(self.row.get())
+    }
+}
+
+/// Combines what must be equal in two calls. `value` is the word that tells the path. If it is the
+/// return address, the result is exact, and so it is for two calls with one return address.
 #[inline(always)]
-fn word(op: Op, ret: usize) -> u64 {
-    (ret as u64) << 8 | op as u64
+fn word(op: Op, ret: usize, value: usize) -> u64 {
+    ((ret as u64) << 8 | op as u64) ^ (ret ^ value).rotate_left(37) as u64
 }
 
 #[cfg(test)]
@@ -94,6 +179,12 @@ mod tests {
     use super::*;
 
     const RET: usize = 0x40_1234;
+    static STACK: usize = RET;
+
+    /// A call with the return address [`RET`], which has only one path.
+    fn call(caller: *const usize) -> Noted {
+        Noted { op: Op::MutexLock, caller, ret: RET, path: 0, value: RET }
+    }
 
     fn row(lock: u64, calls: u64) -> Row {
         Row { lock, calls, ..Row::zeroed() }
@@ -106,12 +197,13 @@ mod tests {
 
     #[test]
     fn a_recent_call_is_found_by_operation_lock_and_caller() {
-        let (recent, stack) = (none(), [0_usize; 8]);
+        let (recent, stack) = (none(), [RET; 8]);
         let (caller, mut row) = (&raw const stack[2], row(0x1000, 0));
-        let find = |op, lock, caller, ret| recent.find(op, lock, caller, ret);
+        // SAFETY: the words of the stack are there.
+        let find = |op, lock, caller, ret| unsafe { recent.find(op, lock, caller, ret) };
         assert_eq!(find(Op::MutexLock, 0x1000, caller, RET), None);
         // SAFETY: a row of this thread's own.
-        unsafe { recent.note(Op::MutexLock, caller, RET, &raw mut row) };
+        unsafe { recent.note(call(caller), &raw mut row) };
         assert_eq!(find(Op::MutexLock, 0x1000, caller, RET), Some(&raw mut row));
         assert_eq!(find(Op::MutexTrylock, 0x1000, caller, RET), None);
         assert_eq!(find(Op::MutexLock, 0x1001, caller, RET), None);
@@ -122,24 +214,49 @@ mod tests {
     }
 
     #[test]
+    fn calls_with_different_callers_are_told_apart() {
+        let (recent, mut stack) = (none(), [RET; 4]);
+        let (mut row, mut other) = (row(0x1000, 0), row(0x1000, 0));
+        let caller = stack.as_mut_ptr();
+        // SAFETY: a row of this thread's own, and words of the stack that are there.
+        unsafe {
+            let places = |value| {
+                *caller.add(2) = value;
+                let first = recent.find(Op::MutexLock, 0x1000, caller, RET);
+                (first, recent.find_other(Op::MutexLock, 0x1000, caller, RET))
+            };
+            let note = |value, row| recent.note(Noted { path: 2, value, ..call(caller) }, row);
+            note(0x40_5678, &raw mut row);
+            assert_eq!(places(0x40_5678), (Some(&raw mut row), None));
+            assert_eq!(places(0x40_5688), (None, None));
+            note(0x40_5688, &raw mut other);
+            assert_eq!(places(0x40_5678), (Some(&raw mut row), None));
+            assert_eq!(places(0x40_5688), (None, Some(&raw mut other)));
+        }
+    }
+
+    #[test]
     fn call_sites_with_many_locks_have_one_row() {
-        let (recent, caller) = (none(), 0x7000 as *const usize);
+        let (recent, caller) = (none(), &raw const STACK);
         let mut row = row(REST, 0);
         // SAFETY: as above.
-        unsafe { recent.note(Op::MutexLock, caller, RET, &raw mut row) };
+        unsafe { recent.note(call(caller), &raw mut row) };
         for lock in [0x1000, 0x2000, 0x3000] {
-            assert_eq!(recent.find(Op::MutexLock, lock, caller, RET), Some(&raw mut row));
+            // SAFETY: as above.
+            let found = unsafe { recent.find(Op::MutexLock, lock, caller, RET) };
+            assert_eq!(found, Some(&raw mut row));
         }
     }
 
     #[test]
     fn a_call_that_belongs_to_the_sample_is_not_found() {
-        let (recent, caller) = (none(), 0x7000 as *const usize);
+        let (recent, caller) = (none(), &raw const STACK);
         let mut row = row(0x1000, 89);
         let between = sampling::until_next(0x1000, 89) - 1;
         // SAFETY: as above.
-        unsafe { recent.note(Op::MutexLock, caller, RET, &raw mut row) };
-        let find = || recent.find(Op::MutexLock, 0x1000, caller, RET).is_some();
+        unsafe { recent.note(call(caller), &raw mut row) };
+        // SAFETY: as above.
+        let find = || unsafe { recent.find(Op::MutexLock, 0x1000, caller, RET).is_some() };
         assert!((0..between).all(|_| find()));
         assert!(!find(), "this one belongs to the sample");
         assert!(!find(), "nor is any after it, until it was noted");

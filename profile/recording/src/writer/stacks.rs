@@ -87,26 +87,67 @@ impl File {
         caller: *const usize,
         within: Range<usize>,
     ) -> bool {
-        let Some(slots) = self.index().slots.get(number as usize).filter(|_| number != 0) else {
-            return false;
+        let Some((first, to_end, mut others)) = self.positions(number) else { return false };
+        let is_at = |(slot, frame): (u32, u64)| {
+            let at = caller.wrapping_add(slot as usize);
+            // SAFETY: from a call's frame to the end of the thread's stack, memory is mapped.
+            at.addr() < within.end && unsafe { *at } as u64 == frame
         };
+        // If the distance to the end of the stack is the same, there can't be further frames after
+        // the last one.
+        words_to_end(caller, &within) == Some(to_end)
+            // SAFETY: by this function's own condition.
+            && unsafe { *caller } as u64 == first
+            && others.all(is_at)
+    }
+
+    /// The distance in words from a call's return address to the first other return address that a
+    /// stack has and the call has not. Only the next `near` ones are compared. `None` if these are
+    /// equal, or if it is not known where they lie.
+    ///
+    /// # Safety
+    /// Same requirements as [`File::is_stack_of`].
+    pub unsafe fn differs_at(
+        &self,
+        number: u32,
+        caller: *const usize,
+        within: Range<usize>,
+        near: usize,
+    ) -> Option<u32> {
+        let to_end = words_to_end(caller, &within)?;
+        let (_, to_end_then, mut others) = self.positions(number)?;
+        if to_end != to_end_then {
+            return None;
+        }
+        let differs = |&(slot, frame): &(u32, u64)| {
+            // SAFETY: from a call's frame to the end of the thread's stack, memory is mapped.
+            slot < to_end && unsafe { *caller.wrapping_add(slot as usize) } as u64 != frame
+        };
+        others.by_ref().take(near).find(differs).map(|(slot, _)| slot)
+    }
+
+    /// The return address that lies at this distance in words from a stack's first one; `None` if
+    /// there is none, or if that is not known.
+    pub fn frame_at(&self, number: u32, slot: u32) -> Option<u64> {
+        let (_, _, mut others) = self.positions(number)?;
+        others.find(|&(at, _)| at == slot).map(|(_, frame)| frame)
+    }
+
+    /// A stack's first return address, its distance from the end of the thread's stack, and the
+    /// other return addresses, each with its distance from the first one, in words. `None` if these
+    /// are not known.
+    fn positions(&self, number: u32) -> Option<(u64, u32, impl Iterator<Item = (u32, u64)>)> {
+        let slots = self.index().slots.get(number as usize).filter(|_| number != 0)?;
+        let to_end = slots[0].load(Ordering::Relaxed);
         // SAFETY: the number was read from the index or a row, so its stack is stored and does not
         // change.
         let (frames, depth) = unsafe {
             let stack = &*self.stack(number);
             (&stack.frames, usize::from(stack.depth))
         };
-        let is_at = |(slot, &frame): (&AtomicU32, &u64)| {
-            let at = caller.wrapping_add(slot.load(Ordering::Relaxed) as usize);
-            // SAFETY: from a call's frame to the end of the thread's stack, memory is mapped.
-            at.addr() < within.end && unsafe { *at } as u64 == frame
-        };
-        // If the distance to the end of the stack is the same, there can't be further frames after
-        // the last one.
-        words_to_end(caller, &within).is_some_and(|words| words == slots[0].load(Ordering::Relaxed))
-            // SAFETY: by this function's own condition.
-            && unsafe { *caller } as u64 == frames[0]
-            && frames.get(1..depth).is_some_and(|others| slots[1..].iter().zip(others).all(is_at))
+        let others = slots[1..].iter().zip(frames.get(1..depth)?);
+        let read = |(slot, &frame): (&AtomicU32, &u64)| (slot.load(Ordering::Relaxed), frame);
+        (to_end != 0).then(|| (frames[0], to_end, others.map(read)))
     }
 
     /// Finds the number of a stack, or stores it if it is new; 0 if there is no room. `to_end` is

@@ -49,7 +49,8 @@ pub const LOCKS: Kind = Kind {
 /// Odd factors whose bits are irregular.
 const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// The hash of the row of a place, which consists of the return address and the key.
+/// The hash of the row of a place, which consists of the return address and the key. The caller's
+/// number is shifted out of the key, so a row stays where it is when it gets one.
 #[inline(always)]
 pub fn hash_of_place(ret: usize, key: u64) -> u64 {
     folded(ret as u64 ^ key << 20, SCATTER[0])
@@ -119,7 +120,7 @@ impl Table {
 
     /// The row in this table that took the place of a row of the previous table.
     unsafe fn moved_row(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
-        let is = |new: &Row| (new.lock, new.ret, new.key) == (row.lock, row.ret, row.key);
+        let is = |new: &Row| new.is_same(row);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
     }
@@ -151,6 +152,12 @@ impl Table {
         let row = self.slots(hash).find(ends)?;
         // SAFETY: as above.
         unsafe { ((*row).key != 0).then_some(row) }
+    }
+
+    /// All rows, in no particular order.
+    pub fn rows(&self) -> impl Iterator<Item = *mut Row> + use<> {
+        // SAFETY: these are rows of the thread's own table.
+        self.slots(0).filter(|&row| unsafe { (*row).key != 0 })
     }
 
     /// Whether there is room for one more row without an exchange of the table.

@@ -5,16 +5,25 @@
 //! critical path, no other thread runs during much of them, and the function that sleeps does so in
 //! a loop. A sleep that is a part of a piece of work (for a device, say) is not in a loop of its own
 //! function. If other threads run while a thread sleeps in such a loop, the sleeping thread waits
-//! for them, and would wait as long without the loop. If a thread holds a lock while it sleeps,
-//! [`Rule::SleepingHolder`] applies instead.
+//! for them, and would wait as long without the loop. There is one exception: if the threads that
+//! sleep in the loop are also those that run meanwhile, one at a time, they poll a lock, such as a
+//! database's or a lock file. If a thread holds a lock while it sleeps, [`Rule::SleepingHolder`]
+//! applies instead.
 
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::model::{Finding, Process, Remedy, Rule};
+use crate::model::{Finding, OnPath, PathPart, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
 /// If the mean sleep is longer than this, in seconds, the thread is a timer. A sleep of 100 ms lasts
 /// a little longer.
 const LONGEST: f64 = 0.12;
+/// Threads that sleep at one call site take turns if they spend at least this share of all threads'
+/// processor time.
+const ALL_WORK: f64 = 0.9;
+/// Threads take turns if they have at most this many processors on average.
+const ONE_AT_A_TIME: f64 = 1.1;
+/// The sleeps of threads that take turns must be at least this share of the critical path.
+const MOST: f64 = 0.5;
 
 /// The finding about the call site where a loop sleeps and the run waits for it, if there is one.
 pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
@@ -22,7 +31,8 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
 }
 
 fn finding(process: &Process) -> Option<Finding> {
-    let slept = process.held_up_by_sleep()?;
+    let turns = turns(process);
+    let slept = turns.or_else(|| process.held_up_by_sleep())?;
     let number = slept.site?;
     let site = &process.sites[number];
     let mean = slept.seconds / slept.pieces.max(1) as f64;
@@ -32,8 +42,11 @@ fn finding(process: &Process) -> Option<Finding> {
     }
     Some(Finding {
         rule: Rule::PollingSleep,
-        title: "A thread sleeps until what it waits for is there, and the run waits for it"
-            .to_owned(),
+        title: match turns {
+            Some(_) => "Threads take turns, and sleep until it is their turn",
+            None => "A thread sleeps until what it waits for is there, and the run waits for it",
+        }
+        .to_owned(),
         place: site.place.clone(),
         sites: vec![number],
         locks: Vec::new(),
@@ -45,15 +58,39 @@ fn finding(process: &Process) -> Option<Finding> {
             seconds("mean sleep", mean),
             count("threads", slept.threads.len() as u64),
         ],
-        advice: "Wait for the event itself: use a condition variable, a semaphore, a future, or \
+        advice: match turns {
+            Some(_) => {
+                "Only one thread works at a time, as under a lock, and the others sleep and look \
+                 again. Do more in each turn (one transaction for many changes), give each thread \
+                 its own part (file, table, database), or wait for the turn itself: a mutex wakes \
+                 the next thread at once."
+            }
+            None => {
+                "Wait for the event itself: use a condition variable, a semaphore, a future, or \
                  poll on the file descriptor. An event during a sleep is noticed only when the \
                  sleep ends, half a sleep too late on average, and nothing else runs meanwhile. If \
                  the pause is wanted, as between attempts, make it shorter."
-            .to_owned(),
+            }
+        }
+        .to_owned(),
         open_question: None,
         remedy: Remedy::Unknown,
         gain: None,
     })
+}
+
+/// The sleeps of threads that take turns: at one call site, several threads sleep for most of the
+/// critical path, and these threads do nearly all work, one at a time.
+fn turns(process: &Process) -> Option<&PathPart> {
+    let path = &process.critical_path;
+    let slept = path.parts.first().filter(|part| part.kind == OnPath::Sleep)?;
+    let sleepers = process.threads_at(slept.site.into_iter());
+    let ran: f64 = sleepers.iter().map(|&thread| process.threads[thread].ran()).sum();
+    let all_work = ran >= ALL_WORK * process.ran();
+    let one_at_a_time = process.ran() <= ONE_AT_A_TIME * process.seconds;
+    // The path passes between threads during a sleep if another thread had the turn.
+    let several = sleepers.len() > 1 && slept.threads.len() > 1;
+    (several && all_work && one_at_a_time && path.share(slept) >= MOST).then_some(slept)
 }
 
 #[cfg(test)]
@@ -62,7 +99,7 @@ mod tests {
 
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::{HolderTime, OnPath, PathPart};
+    use crate::model::HolderTime;
 
     /// Two threads in a run of ten seconds. One of them sleeps `sleeps` times, for `seconds` in
     /// all, and has a processor for `ran` seconds.
@@ -117,6 +154,27 @@ mod tests {
             places(&drawn).len()
         };
         assert_eq!((alone(1.4), alone(1.5)), (0, 1));
+    }
+
+    /// Modelled on DiskCache, whose threads sleep until they get SQLite's lock for writing.
+    #[test]
+    fn sleepers_that_do_all_work_one_at_a_time_take_turns() {
+        // Eight threads of which each runs for `ran` seconds, and a thread that runs for `other`.
+        let turns = |ran, other| {
+            let mut drawn = slept(400, 5.5, 0.0, Some(true));
+            let first = drawn.threads("put", 8, 10.0);
+            for thread in first..first + 8 {
+                drawn.threads[thread].cpu = Some(ran);
+            }
+            drawn.threads[0].cpu = Some(other);
+            drawn.by_thread(0, (first..first + 8).map(|thread| (thread, 50)));
+            drawn.critical_path.parts[0].threads = (first..first + 8).collect();
+            let found = find(&drawn, &Thresholds::default());
+            found.first().is_some_and(|finding| finding.title.contains("take turns"))
+        };
+        assert!(turns(1.0, 0.0));
+        assert!(!turns(1.0, 1.0), "they sleep until another thread has done something");
+        assert!(!turns(1.5, 0.0), "several at a time");
     }
 
     #[test]
