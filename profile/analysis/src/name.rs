@@ -8,9 +8,12 @@ use syncline_recording::Primitive;
 
 use crate::model::{Frame, Lock, Process, Site, Thread};
 
-/// The name of a thread without the number at its end. Threads of one kind share this name.
+/// The name of a thread without the number at its end. Threads of one kind share this name. A line
+/// of a file stays: Ruby calls a thread by the line that created it, such as `server.rb:30`.
 pub fn unnumbered(thread: &str) -> &str {
-    thread.trim_end_matches(|c: char| c.is_ascii_digit())
+    let stem = thread.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_line = stem.strip_suffix(':').is_some_and(|file| file.contains('.'));
+    if is_line { thread } else { stem }
 }
 
 /// The text for a call site, such as `Queue<…>::push  queue.h:120`.
@@ -113,6 +116,13 @@ mod tests {
     use super::*;
     use crate::findings::testing::process;
     use crate::model::Stack;
+
+    #[test]
+    fn a_threads_number_is_left_out_and_its_line_is_not() {
+        assert_eq!(unnumbered("worker-12"), "worker-");
+        assert_eq!(unnumbered("io:3"), "io:");
+        assert_eq!(unnumbered("server.rb:30"), "server.rb:30");
+    }
 
     #[test]
     fn threads_of_a_language_are_named_by_who_creates_them() {

@@ -286,7 +286,7 @@ pub const PATH_SHIFT: u32 = 44;
 /// A row: the counts of one thread, at one place, for one lock or for many ([`REST`]).
 ///
 /// A place is a return address together with the depth of the stack, because two paths to one call
-/// usually differ in depth. Paths of the same depth are told apart by the caller ([`APART`]). A row
+/// usually differ in depth. Paths of the same depth are distinguished by the caller ([`APART`]). A row
 /// is exactly one cache line.
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]

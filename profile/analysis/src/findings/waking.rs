@@ -40,6 +40,15 @@ pub fn wakes(process: &Process, objects: &[usize]) -> BTreeMap<usize, u64> {
     wakes
 }
 
+/// Whether each thread that waits at a site has an object of its own, and nearly all of these
+/// threads wake others.
+pub fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
+    let waiting = called_by(site).map(|(thread, _)| thread);
+    objects.len() >= 2
+        && objects.len() >= waiting.clone().count()
+        && are_peers(waiting, &wakes(process, objects))
+}
+
 /// Whether nearly all of the waiting threads, and at least two, wake others.
 pub fn are_peers(
     waiting: impl Iterator<Item = usize> + Clone,

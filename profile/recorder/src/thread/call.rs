@@ -153,7 +153,7 @@ pub struct Site {
     pub locks: u32,
     /// How many depths are distinguished.
     pub depths: u32,
-    /// At how many depths the callers are told apart.
+    /// At how many depths the callers are distinguished.
     pub forks: u32,
 }
 

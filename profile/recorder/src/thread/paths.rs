@@ -38,7 +38,7 @@ fn key_of_fork(call: &Call) -> u64 {
     call.key << 8 | NOTE
 }
 
-/// A call at a place whose paths are told apart as a call on its own path; any other call as it is.
+/// A call at a place whose paths are distinguished as a call on its own path; any other call as it is.
 ///
 /// # Safety
 /// The state is this thread's own, and the thread is in the call.

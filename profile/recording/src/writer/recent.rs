@@ -71,7 +71,7 @@ impl Recent {
         unsafe { self.entry(caller, ret).find(op, lock, caller, ret) }
     }
 
-    /// Like [`find`](Self::find), in the second place for a call whose paths are told apart.
+    /// Like [`find`](Self::find), in the second place for a call whose paths are distinguished.
     ///
     /// # Safety
     /// Same requirement as [`find`](Self::find).

@@ -21,6 +21,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Vec<Finding> {
     findings.extend(one_at_a_time::find(process, thresholds));
     findings.extend(own_lock::find(process));
     findings.extend(own_lock::semaphore::find(process));
+    findings.extend(own_lock::baton::find(process));
     findings.extend(thread_each::find(process, thresholds));
     findings
 }

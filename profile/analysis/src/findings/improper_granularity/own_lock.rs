@@ -22,6 +22,7 @@
 //! locks the mutex once, as OCaml's `yield` does. It signals the condition and waits for it as
 //! often as it locks the mutex. (At a barrier a thread does only one of these.)
 
+pub mod baton;
 pub mod semaphore;
 
 use std::collections::{BTreeMap, BTreeSet};

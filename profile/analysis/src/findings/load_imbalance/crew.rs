@@ -4,7 +4,8 @@
 //! threads of different pools do different work. Threads are of one pool if they were created by
 //! the same calls, all the way from the outermost. They are also of one pool if they share a lock,
 //! or another object that threads wait for, which no other thread but the process's first uses.
-//! Sleeping and yielding are not such objects.
+//! Sleeping and yielding are not such objects. Threads with different names, apart from a number at
+//! the end, do different work: an interpreter creates all threads in one place.
 //!
 //! A thread's work is its processor time without polling, if the threads had a processor for at
 //! least half of the time in which they waited neither for recorded objects nor for a processor. If
@@ -175,17 +176,18 @@ pub fn crews(process: &Process) -> Vec<Crew> {
     crews
 }
 
-/// Threads with the same start function that were created at the same call site, divided into
-/// pools. The process's first thread has no start function. It is added to OpenMP's threads if it
+/// Threads with the same start function and name that were created at the same call site, divided
+/// into pools. The process's first thread has no start function. It is added to OpenMP's threads if it
 /// meets them at their barrier, and to threads whose work it shares.
 fn pools(process: &Process) -> Vec<(&str, Vec<usize>)> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (number, thread) in process.threads.iter().enumerate() {
         let Some(function) = &thread.start_function else { continue };
         let created = thread.created_at.and_then(|stack| process.stacks.get(stack)?.place);
-        groups.entry((function.as_str(), created)).or_default().push(number);
+        let kind = (function.as_str(), created, name::unnumbered(&thread.name));
+        groups.entry(kind).or_default().push(number);
     }
-    let groups = groups.into_iter().flat_map(|((function, _), threads)| {
+    let groups = groups.into_iter().flat_map(|((function, ..), threads)| {
         split(process, &threads).into_iter().map(move |pool| (function, pool))
     });
     let with_first = |(function, mut threads): (_, Vec<usize>)| {

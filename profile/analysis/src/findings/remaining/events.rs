@@ -3,7 +3,7 @@
 use syncline_recording::{Class, Primitive};
 
 use super::sentence::{LEAST, joined};
-use crate::findings::waking::{self, are_peers, called_by};
+use crate::findings::waking::wake_each_other;
 use crate::findings::working::{IDLE, share, worked};
 use crate::model::{Kind, Process, Remaining, Site};
 use crate::name;
@@ -133,15 +133,6 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
         why: joined(&why),
         open_question: None,
     })
-}
-
-/// Whether each thread that waits at a site has an object of its own, and nearly all of these
-/// threads wake others.
-fn wake_each_other(process: &Process, site: &Site, objects: &[usize]) -> bool {
-    let waiting = called_by(site).map(|(thread, _)| thread);
-    objects.len() >= 2
-        && objects.len() >= waiting.clone().count()
-        && are_peers(waiting, &waking::wakes(process, objects))
 }
 
 /// A text with the call site that wakes the waiters most often; empty if none does.
