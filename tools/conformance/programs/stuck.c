@@ -88,6 +88,12 @@ static void *writes(void *argument) {
     return argument;
 }
 
+/* Ends with the lock, which `one_lock` then waits for. */
+static void *forgets(void *argument) {
+    pthread_mutex_lock(&first);
+    return argument;
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t one, other;
@@ -110,6 +116,11 @@ int main(int argc, char **argv) {
     } else if (strcmp(mode, "held") == 0) {
         pthread_create(&other, NULL, writes, NULL);
         wait_with_lock();
+    } else if (strcmp(mode, "ended") == 0) {
+        pthread_create(&one, NULL, forgets, NULL);
+        pthread_join(one, NULL);
+        pthread_create(&other, NULL, one_lock, NULL);
+        pthread_join(other, NULL);
     } else if (strcmp(mode, "lost") == 0) {
         pthread_create(&one, NULL, announce, NULL);
         pthread_join(one, NULL);

@@ -89,6 +89,15 @@ fn a_condition_that_is_waited_for_with_a_lock_held_is_a_likely_deadlock() {
 }
 
 #[test]
+fn a_lock_whose_holder_has_ended_is_abandoned() {
+    let found = stuck("ended");
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "abandoned_lock", 1), "{why}");
+    assert!(why.contains("waits at one_lock  stuck.c:59 for mutex first"), "{why}");
+    assert!(why.contains("acquired it at forgets  stuck.c:93, and has ended"), "{why}");
+}
+
+#[test]
 fn a_lock_of_the_programs_own_stops_everything() {
     let found = stuck("own");
     let (trap, threads, why) = &found[0];

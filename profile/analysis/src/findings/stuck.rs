@@ -1,10 +1,12 @@
 //! Threads that can't continue, according to what each waits for when the recording ends or is
 //! read. A deadlock is a cycle of threads, each of which waits for a lock that the next one holds,
-//! or for the next one's end. If there is no deadlock, but all threads wait, some may wait for a
+//! or for the next one's end. Or a thread may have ended with a lock that others wait for. If there is
+//! neither, but all threads wait, some may wait for a
 //! condition whose last signal came too early. If none does, and all threads have waited for long,
 //! all of them are reported. Otherwise there may be a lock whose holder waits for an event that no
 //! other thread seems able to bring about.
 
+mod abandoned;
 mod held_wait;
 mod waits;
 
@@ -20,13 +22,14 @@ use self::waits::{
 use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
 
-/// All deadlocks; if there are none, other waits that will not end. Empty if the process has
+/// All deadlocks and abandoned locks; if there are none, other waits that will not end. Empty if the process has
 /// exited or executed another program.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if process.state.is_own_end() {
         return Vec::new();
     }
     let mut stuck = deadlocks(process);
+    stuck.extend(abandoned::find(process));
     if stuck.is_empty() {
         let others = lost_wake_up(process).or_else(|| standstill(process));
         stuck.extend(others.or_else(|| held_wait::find(process)));
@@ -194,6 +197,27 @@ mod tests {
         assert!(cycles(&[1], &|_| ()).is_empty());
         assert!(cycles(&[1, 2], &|drawn| drawn.attached = true).is_empty());
         assert!(cycles(&[1, 2], &|drawn| drawn.locks[0].sampled = true).is_empty());
+    }
+
+    #[test]
+    fn a_lock_that_no_living_thread_holds_was_left_by_one_that_has_ended() {
+        let traps = |change: &dyn Fn(&mut Drawn)| {
+            let mut drawn = waits(&[(1, 0, None), (2, 0, None)]);
+            drawn.locks[0].threads = vec![(1, 5), (2, 5), (3, 5)];
+            drawn.threads[3].ended = true;
+            change(&mut drawn);
+            find(&drawn).into_iter().map(|stuck| (stuck.trap, stuck.threads)).collect::<Vec<_>>()
+        };
+        assert_eq!(traps(&|_| ()), [(Trap::AbandonedLock, vec![1, 2])]);
+        assert!(traps(&|drawn| drawn.threads[3].ended = false).is_empty(), "the third may hold it");
+        assert!(traps(&|drawn| drawn.locks[0].threads[2].1 = 0).is_empty(), "it never had it");
+        assert!(traps(&|drawn| drawn.attached = true).is_empty());
+        let held = traps(&|drawn| {
+            for thread in [1, 2] {
+                drawn.threads[thread].waiting_now.as_mut().unwrap().holder = Some(0);
+            }
+        });
+        assert!(held.is_empty(), "the first thread holds it");
     }
 
     #[test]

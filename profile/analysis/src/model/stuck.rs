@@ -11,6 +11,9 @@ pub enum Trap {
     /// A thread waits for a lock whose holder waits for an event, and no thread is known that
     /// could bring the event about.
     LikelyDeadlock,
+    /// A thread waits for a lock that no living thread holds, and a thread that had acquired it has
+    /// ended.
+    AbandonedLock,
     /// A thread waits for a condition, and no thread that could signal it is running.
     LostWakeUp,
     /// All threads wait, and have waited for long.
@@ -26,6 +29,9 @@ impl Trap {
             }
             Trap::LikelyDeadlock => {
                 ("LIKELY DEADLOCK", "the holder of a lock waits for an event, with the lock held")
+            }
+            Trap::AbandonedLock => {
+                ("ABANDONED LOCK", "a thread seems to have ended with a lock that others wait for")
             }
             Trap::LostWakeUp => {
                 ("LOST WAKE-UP", "threads wait for a condition that no thread can signal")
