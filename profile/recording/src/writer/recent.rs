@@ -3,7 +3,9 @@
 //!
 //! A call is noted when one of its operations is sampled, because that takes long anyway. The
 //! call's entry counts down the operations until the next sample. If two calls have the same entry,
-//! they use it in turn, and the other one is looked up in the tables meanwhile.
+//! they use it in turn, and the other one is looked up in the tables meanwhile. If calls differ only
+//! in their path, one has the first place, and each of the others has a second place that depends on
+//! the path.
 
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -83,11 +85,15 @@ impl Recent {
         caller: *const usize,
         ret: usize,
     ) -> Option<*mut Row> {
-        if self.entry(caller, ret).path.get() == 0 {
+        let first = self.entry(caller, ret);
+        if first.path.get() == 0 || first.caller.get() != caller.addr() {
             return None;
         }
-        // SAFETY: by this function's own condition.
-        unsafe { self.second_entry(caller, ret).find(op, lock, caller, ret) }
+        // SAFETY: by this function's own condition, and as in `Entry::find`.
+        unsafe {
+            let value = *caller.wrapping_add(first.path.get() as usize);
+            self.second_entry(caller, ret, value).find(op, lock, caller, ret)
+        }
     }
 
     /// Notes the call of a sampled operation, and the row that counts the call's operations.
@@ -101,7 +107,7 @@ impl Recent {
         let has_other_path = (first.caller.get(), first.path.get()) == (caller.addr(), path)
             && ![0, word].contains(&first.call.get());
         let entry =
-            if path != 0 && has_other_path { self.second_entry(caller, ret) } else { first };
+            if path != 0 && has_other_path { self.second_entry(caller, ret, value) } else { first };
         // A signal handler that runs in between finds an empty entry.
         entry.call.set(0);
         compiler_fence(Ordering::SeqCst);
@@ -131,9 +137,11 @@ impl Recent {
         &self.entries[(ret ^ caller.addr() >> 4) % ENTRIES]
     }
 
+    /// Another entry than [`entry`](Self::entry), by the value that tells the path.
     #[inline(always)]
-    fn second_entry(&self, caller: *const usize, ret: usize) -> &Entry {
-        &self.entries[(ret ^ caller.addr() >> 4 ^ 1) % ENTRIES]
+    fn second_entry(&self, caller: *const usize, ret: usize, value: usize) -> &Entry {
+        let distance = 1 + value % (ENTRIES - 1);
+        &self.entries[((ret ^ caller.addr() >> 4) + distance) % ENTRIES]
     }
 }
 
