@@ -93,11 +93,11 @@ fn calls_of_a_wrapper_belong_to_their_lines() {
     const THREADS: u64 = 2;
     const ROUNDS: u64 = 20_000;
     const MISTAKEN: u64 = 2_000;
-    let both = Case::new(&Program::compile("two_lines.c")).both();
+    let both = Case::new(&Program::compile("wrapper_lines.c")).both();
     both.truth.assert_counted(&both.recording);
     let process = both.recording.only();
     let rows = || process.threads.iter().flat_map(|thread| &thread.rows);
-    for (line, rounds) in [ROUNDS, ROUNDS, ROUNDS / 2, ROUNDS].into_iter().enumerate() {
+    for (line, rounds) in [ROUNDS, ROUNDS, ROUNDS / 2, ROUNDS, ROUNDS].into_iter().enumerate() {
         let line = both.truth.value(&format!("line_{line}"));
         let is_here = |row: &&Row| process.stack(row.counts.stack).contains(&line);
         let calls: u64 = rows().filter(is_here).map(|row| row.counts.calls).sum();

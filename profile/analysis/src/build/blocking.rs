@@ -102,7 +102,10 @@ impl Pairs {
         };
         let mut pairs: Vec<Pair> = self.pairs.into_iter().map(pair).collect();
         pairs.sort_by(|a, b| {
-            let names = |p: &Pair| (sites[p.blocker.waiter].op, p.lock, p.blocker.holder_stack);
+            let names = |p: &Pair| {
+                let Blocker { waiter, holder_stack, .. } = p.blocker;
+                (sites[waiter].op, p.lock, holder_stack, waiter)
+            };
             b.blocker.waited.total_cmp(&a.blocker.waited).then_with(|| names(a).cmp(&names(b)))
         });
         pairs

@@ -136,7 +136,8 @@ pub unsafe fn own(state: &ThreadState, call: &Call) -> Option<*mut Row> {
     }
 }
 
-unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut Row> {
+/// The row of a lock at the place of a row.
+pub unsafe fn in_locks(state: &ThreadState, lock: usize, place: &Row) -> Option<*mut Row> {
     let is = |row: &Row| (row.lock, row.ret, row.key) == (lock as u64, place.ret, place.key);
     // SAFETY: the caller's own state.
     unsafe { state.locks.find(hash_of_lock(lock, place.ret as usize, place.key), is) }

@@ -17,7 +17,7 @@ use syncline_recording::writer::hash_of_place;
 
 use crate::recorder::stacks;
 use crate::thread::ThreadState;
-use crate::thread::adding::{put_place, row};
+use crate::thread::adding::{move_lock, put_place, row};
 use crate::thread::call::{Call, place, site};
 
 /// The note about the paths of a call at one depth. It lies among the rows of places, and begins
@@ -93,7 +93,8 @@ pub unsafe fn fork(state: &ThreadState, call: Call, row: *mut Row) -> Option<Cal
 }
 
 /// Notes that paths differ at this distance, and gives each row of the place the number of its path.
-/// `None` if there is no room for the note.
+/// The row of the place itself gets 0, and so do those of other locks if they were first used on the
+/// same path; they stay where they are. `None` if there is no room for the note.
 ///
 /// # Safety
 /// Same requirements as [`fork`]. The thread is marked busy, and signals are blocked.
@@ -105,11 +106,16 @@ unsafe fn note(state: &ThreadState, call: &Call, slot: u32) -> Option<()> {
         let fork = put_place(state, fork)?.cast::<Fork>();
         ((*fork).slot, (*fork).first) = (u64::from(slot), first);
         (*site(state, call)?).forks += 1;
-        for row in state.places.rows().chain(state.locks.rows()).filter(|&row| call.is_at(&*row)) {
-            let found = stacks::frame_at((*row).stack, slot).unwrap_or(0);
-            let key = call.key | number(found, first);
+        let found = |row: *mut Row| stacks::frame_at((*row).stack, slot).unwrap_or(0);
+        let at_place = || state.locks.rows().filter(|&row| call.is_at(&*row));
+        let first_path = at_place().filter(|&row| found(row) == first);
+        for row in place(state, call).into_iter().chain(first_path) {
             // A reader of the file finds the old key or the new one.
-            AtomicU64::from_ptr(&raw mut (*row).key).store(key, Ordering::Relaxed);
+            AtomicU64::from_ptr(&raw mut (*row).key).store(call.key | APART, Ordering::Relaxed);
+        }
+        while let Some(row) = at_place().find(|&row| (*row).calls > 0 || (*row).wait != 0) {
+            let key = call.key | number(found(row), first);
+            let Some(()) = move_lock(state, row, key) else { break };
         }
         state.recent.clear();
         Some(())

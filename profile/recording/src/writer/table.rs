@@ -19,7 +19,7 @@ use syncline_interpose::with_signals_blocked;
 use super::counter::add;
 use super::room::Room;
 use super::shelf::{FIRST_LOG2, LAST_LOG2};
-use crate::layout::{Row, ThreadRecord};
+use crate::layout::{PATH_SHIFT, Row, ThreadRecord};
 
 /// What differs between the two tables.
 pub struct Kind {
@@ -49,18 +49,25 @@ pub const LOCKS: Kind = Kind {
 /// Odd factors whose bits are irregular.
 const SCATTER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f];
 
-/// The hash of the row of a place, which consists of the return address and the key. The caller's
-/// number is shifted out of the key, so a row stays where it is when it gets one.
+/// The hash of the row of a place, which consists of the return address and the key.
 #[inline(always)]
 pub fn hash_of_place(ret: usize, key: u64) -> u64 {
-    folded(ret as u64 ^ key << 20, SCATTER[0])
+    folded(mixed(ret, key), SCATTER[0])
 }
 
 /// The hash of the row of a lock at a place.
 #[inline(always)]
 pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
-    let place = (ret as u64 ^ key << 20).wrapping_mul(SCATTER[0]);
+    let place = mixed(ret, key).wrapping_mul(SCATTER[0]);
     folded(place.wrapping_add(lock as u64), SCATTER[1])
+}
+
+/// The return address and the key, without the bit [`APART`](crate::layout::APART): a row with the
+/// number 0 of a caller stays where it was without a number.
+#[inline(always)]
+fn mixed(ret: usize, key: u64) -> u64 {
+    let path = key << 1 >> (PATH_SHIFT + 1);
+    ret as u64 ^ key << 20 ^ path
 }
 
 /// The two halves of the product, combined so that each bit depends on all bits of `a`. With only
@@ -298,5 +305,22 @@ impl Table {
             }
         });
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+    use crate::layout::APART;
+
+    /// The recorder gives rows the number 0 of a caller where they are.
+    #[test]
+    fn only_another_callers_number_changes_a_hash() {
+        let (ret, key) = (0x40_1234, Row::key(Op::MutexLock, 0x1_2345));
+        let hashes = |key| (hash_of_place(ret, key), hash_of_lock(0x1000, ret, key));
+        assert_eq!(hashes(key), hashes(key | APART));
+        let other = hashes(key | APART | 1 << PATH_SHIFT);
+        assert!(hashes(key).0 != other.0 && hashes(key).1 != other.1);
     }
 }
