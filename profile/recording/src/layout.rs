@@ -335,13 +335,6 @@ impl Row {
     pub fn depth(&self) -> u32 {
         (self.key >> 8) as u32
     }
-
-    /// Whether two rows are the same row of a thread, read at different times. A row gets its
-    /// caller's number later than its stack, if at all.
-    pub fn is_same(&self, other: &Row) -> bool {
-        let identity = |row: &Row| (row.lock, row.ret, row.op(), row.depth(), row.stack);
-        identity(self) == identity(other)
-    }
 }
 
 /// The number of locks that a nest record distinguishes.
@@ -448,7 +441,5 @@ mod tests {
         let before = Row { key: Row::key(crate::Op::SpinLock, 0xffff_fff0), ..Row::zeroed() };
         let after = Row { key: before.key | APART | 0x7_ffff << PATH_SHIFT, ..before };
         assert_eq!((after.op(), after.depth()), (before.op(), before.depth()));
-        assert!(before.is_same(&after));
-        assert!(!before.is_same(&Row { stack: 1, ..after }));
     }
 }

@@ -26,7 +26,8 @@ macro_rules! less {
     };
 }
 
-/// What identifies a row of a thread, as [`layout::Row::is_same`] does.
+/// What identifies a row of a thread: operation, lock, return address, depth and stack. A row gets
+/// its caller's number later than its stack, if at all.
 type Key = (Op, u64, u64, u32, u32);
 
 fn key(row: &Row) -> Key {

@@ -1,10 +1,12 @@
 //! Chooses the row of a thread's tables that counts an operation.
 //!
 //! A *place* is the return address of a call, the operation, and the depth of the stack: two paths
-//! to one call usually differ in depth. If they don't, [`paths`] tells them apart. Nearly all places use one lock, or a few. For these, every
-//! lock has a row of its own, with exact counts. A place with many locks (a hash table's, a tree's)
-//! would have thousands of rows, which don't fit into the cache. There, one row has the exact sum
-//! for all locks without a row of their own, and *samples* show the distribution over the locks:
+//! to one call usually differ in depth. If they don't, [`paths`] tells them apart.
+//!
+//! Nearly all places use one lock, or a few. For these, every lock has a row of its own, with exact
+//! counts. A place with many locks (a hash table's, a tree's) would have thousands of rows, which
+//! don't fit into the cache. There, one row has the exact sum for all locks without a row of their
+//! own, and *samples* show the distribution over the locks:
 //! one acquisition in 128 (later in 512) moves what its place has counted since the last sample to
 //! the row of its lock. So a place's sum stays exact, and a lock's share is an estimate without
 //! bias.

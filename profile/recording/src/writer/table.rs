@@ -19,7 +19,7 @@ use syncline_interpose::with_signals_blocked;
 use super::counter::add;
 use super::room::Room;
 use super::shelf::{FIRST_LOG2, LAST_LOG2};
-use crate::layout::{PATH_SHIFT, Row, ThreadRecord};
+use crate::layout::{APART, PATH_SHIFT, Row, ThreadRecord};
 
 /// What differs between the two tables.
 pub struct Kind {
@@ -62,7 +62,7 @@ pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
     folded(place.wrapping_add(lock as u64), SCATTER[1])
 }
 
-/// The return address and the key, without the bit [`APART`](crate::layout::APART): a row with the
+/// The return address and the key, without the bit [`APART`]: a row with the
 /// number 0 of a caller stays where it was without a number.
 #[inline(always)]
 fn mixed(ret: usize, key: u64) -> u64 {
@@ -127,7 +127,9 @@ impl Table {
 
     /// The row in this table that took the place of a row of the previous table.
     unsafe fn moved_row(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
-        let is = |new: &Row| new.is_same(row);
+        // The row may have got the number 0 of a caller.
+        let same_key = |new: &Row| (new.key ^ row.key) & !APART == 0;
+        let is = |new: &Row| (new.lock, new.ret) == (row.lock, row.ret) && same_key(new);
         // SAFETY: the table is the calling thread's own.
         unsafe { self.find((kind.hash)(row), is) }
     }
@@ -312,7 +314,6 @@ impl Table {
 mod tests {
     use super::*;
     use crate::Op;
-    use crate::layout::APART;
 
     /// The recorder gives rows the number 0 of a caller where they are.
     #[test]
