@@ -1,6 +1,6 @@
 //! Locks that are taken in both orders: one thread holds A and wants B while another holds B and
 //! wants A, and both wait for ever. It is a fault even if no deadlock happened in the recorded run.
-//! Circles of three or more locks count as well.
+//! Cycles of three or more locks count as well.
 //!
 //! Locks are the nodes of a graph, with an edge from each lock to those that were taken while it
 //! was held. Locks that can all be reached from each other are one finding. The following are not a
@@ -17,9 +17,9 @@
 //!   not recorded;
 //! - an order that was seen no more often than locks were created at the address of one of its two
 //!   locks: the orders may be those of different locks at that address;
-//! - a circle of three or more locks, if no two locks were seen in both orders, and if either all
+//! - a cycle of three or more locks, if no two locks were seen in both orders, and if either all
 //!   are taken at one pair of call sites or there are many locks. If any lock could be taken first,
-//!   pairs in both orders would be as frequent as circles. So these are probably locks of objects
+//!   pairs in both orders would be as frequent as cycles. So these are probably locks of objects
 //!   whose memory was freed and used again, or of a cache's slots.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -134,22 +134,22 @@ impl<'a> Graph<'a> {
     fn finding(&self, knot: &[usize]) -> Option<Finding> {
         let within = |&(&(a, b), _): &Edge| knot.contains(&a) && knot.contains(&b);
         let edges: Vec<Edge> = self.edges.iter().filter(within).collect();
-        let circle =
+        let cycle =
             edges.iter().filter_map(|&(&edge, _)| self.shortest(edge)).min_by_key(Vec::len)?;
         let nestings: Vec<&Nesting> =
             edges.iter().flat_map(|(_, all)| all.iter().copied()).collect();
         if self.reads_only(&nestings)
             || self.is_gated(&nestings)
             || self.is_of_one_thread(knot)
-            || self.is_of_used_memory(knot, &circle, &edges)
+            || self.is_of_used_memory(knot, &cycle, &edges)
         {
             return None;
         }
         let process = self.process;
-        let mut evidence = vec![count("locks that are part of such a circle", knot.len() as u64)];
+        let mut evidence = vec![count("locks that are part of such a cycle", knot.len() as u64)];
         let pairs = edges.iter().filter(|(edge, _)| self.has(edge.1, edge.0));
         evidence.push(count("pairs seen in both orders", pairs.count() as u64 / 2));
-        for &(held, taken) in &circle {
+        for &(held, taken) in &cycle {
             let Some(most) = self.edges[&(held, taken)].iter().max_by_key(|n| n.seen) else {
                 continue;
             };
@@ -177,15 +177,15 @@ impl<'a> Graph<'a> {
             .collect();
         let place = process.sites[sites[0]].place.clone();
         sites.extend(outer);
-        let locks: Vec<usize> = circle.iter().map(|&(held, _)| held).collect();
+        let locks: Vec<usize> = cycle.iter().map(|&(held, _)| held).collect();
         Some(Finding {
             rule: Rule::BothOrders,
-            title: match circle.len() {
+            title: match cycle.len() {
                 2 => "Two locks, each taken with the other held: threads may wait for each other \
                       for ever"
                     .to_owned(),
                 n => {
-                    format!("{n} locks taken in a circle: threads may wait for each other for ever")
+                    format!("{n} locks taken in a cycle: threads may wait for each other for ever")
                 }
             },
             place,
@@ -202,7 +202,7 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The shortest circle that begins with the given edge; `None` if the edge is in no circle.
+    /// The shortest cycle that begins with the given edge; `None` if the edge is in no cycle.
     fn shortest(&self, (held, taken): (usize, usize)) -> Option<Vec<(usize, usize)>> {
         let mut came_from = HashMap::from([(taken, held)]);
         let mut queue = VecDeque::from([taken]);
@@ -239,11 +239,11 @@ impl<'a> Graph<'a> {
         exclusive.values().any(|&exclusive| !exclusive)
     }
 
-    /// Whether a circle probably arose because several locks had the same address in turn.
+    /// Whether a cycle probably arose because several locks had the same address in turn.
     fn is_of_used_memory(
         &self,
         knot: &[usize],
-        circle: &[(usize, usize)],
+        cycle: &[(usize, usize)],
         edges: &[Edge<'_, 'a>],
     ) -> bool {
         let in_both_orders = edges.iter().any(|(edge, _)| self.has(edge.1, edge.0));
@@ -251,7 +251,7 @@ impl<'a> Graph<'a> {
             let nestings = self.edges[edge].iter();
             nestings.map(|n| (n.outer.and_then(|outer| outer.site), n.site)).collect::<Vec<_>>()
         };
-        let pairs: HashSet<_> = circle.iter().flat_map(sites).collect();
+        let pairs: HashSet<_> = cycle.iter().flat_map(sites).collect();
         !in_both_orders && (pairs.len() == 1 || knot.len() >= MANY)
     }
 
@@ -372,9 +372,9 @@ mod tests {
 
     #[test]
     fn cycles_at_one_pair_of_sites_and_long_cycles_have_no_finding() {
-        let circle = [(0, 1), (1, 2), (2, 0)];
-        assert_eq!(at_one_pair_of_sites(&circle), 0);
-        assert_eq!(at_one_pair_of_sites(&[&circle[..], &[(1, 0)]].concat()), 1, "0 and 1");
+        let cycle = [(0, 1), (1, 2), (2, 0)];
+        assert_eq!(at_one_pair_of_sites(&cycle), 0);
+        assert_eq!(at_one_pair_of_sites(&[&cycle[..], &[(1, 0)]].concat()), 1, "0 and 1");
         assert_eq!(at_one_pair_of_sites(&[(0, 1), (1, 0)]), 1);
         assert_eq!(orders(&["a b", "b c", "c a"]).len(), 1, "at three pairs of sites");
         let seven = ["a b", "b c", "c d", "d e", "e f", "f g", "g a"];

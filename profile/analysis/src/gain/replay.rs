@@ -207,8 +207,8 @@ impl<'a> Replay<'a> {
         self.stops.push(Reverse((Moment(thread.since + left.max(0.0)), number)));
     }
 
-    /// The thread that continues if threads wait for each other in a circle: the thread whose
-    /// recorded wait ended first. `None` if no thread waits. The recorded run had no circle, but
+    /// The thread that continues if threads wait for each other in a cycle: the thread whose
+    /// recorded wait ended first. `None` if no thread waits. The recorded run had no cycle, but
     /// the holder of a lock is not always known for certain.
     fn first_stuck(&mut self) -> Option<usize> {
         let stuck = (0..self.threads.len()).filter(|&n| self.threads[n].waits.is_some());
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_broken_where_the_recorded_wait_ended_first() {
+    fn a_cycle_is_broken_where_the_recorded_wait_ended_first() {
         let tracks = [track(3.0, &[(1.0, with(1, 2.0))]), track(2.0, &[(1.5, with(0, 1.5))])];
         // Both are stuck at 1.5. If 1 continued first, it would take 4 seconds.
         assert_near(replay(&tracks, 2.0), 3.5);

@@ -64,7 +64,7 @@ pub enum Rule {
     PollingSleep,
     /// A queue that is alternately full and empty.
     ShortQueue,
-    /// A lock that the program made from a mutex and a condition, or from a semaphore, and that
+    /// A lock that the program made from a mutex and conditions, or from a semaphore, and that
     /// threads wait for.
     OwnLock,
     /// Threads that sleep for events that come soon, or for pieces of work that are small compared
@@ -100,7 +100,8 @@ pub enum Rule {
     SpinlockInstead,
     /// A futex of the program's own with much waiting.
     BusyFutex,
-    /// Work that one thread does while all others wait, again and again.
+    /// Work that one thread does while all others wait, again and again, or that several threads do
+    /// one at a time.
     SerialStage,
     /// Atomic instructions that take much of the processor time.
     BusyAtomics,
@@ -120,7 +121,7 @@ pub enum Rule {
     LocksShareLine,
     /// A hot lock on a cache line with other data.
     LockBesideData,
-    /// Locks that are taken in both orders, or in a circle.
+    /// Locks that are taken in both orders, or in a cycle.
     BothOrders,
 }
 

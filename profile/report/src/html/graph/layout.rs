@@ -31,7 +31,7 @@ pub struct Place {
 
 /// Computes the positions of `nodes` nodes.
 pub fn layout(nodes: usize, edges: &[Edge]) -> Vec<Place> {
-    let forward = without_circles(nodes, edges);
+    let forward = without_cycles(nodes, edges);
     let layers = layers(nodes, &forward);
     let mut columns = vec![Vec::new(); layers.iter().max().map_or(0, |last| last + 1)];
     layers.iter().enumerate().for_each(|(node, &layer)| columns[layer].push(node));
@@ -77,7 +77,7 @@ fn middle(node: usize, from_left: bool, edges: &[Edge], rows: &[f64]) -> f64 {
 
 /// The edges in the order of their weights, the heaviest first, without those that would close a
 /// cycle. So all can point to the right.
-fn without_circles(nodes: usize, edges: &[Edge]) -> Vec<Edge> {
+fn without_cycles(nodes: usize, edges: &[Edge]) -> Vec<Edge> {
     let mut sorted = edges.to_vec();
     sorted.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let mut kept: Vec<Edge> = Vec::new();
