@@ -25,13 +25,11 @@ __attribute__((noinline)) static void always_inside(void) {
 }
 
 __attribute__((noinline)) static void sometimes_inside(int round) {
-    int inside = round >= ROUNDS / 3;
+    // Otherwise the compiler could make two calls of `take`, one in each branch: two places.
+    volatile int inside = round >= ROUNDS / 3;
     if (inside)
         pthread_mutex_lock(&outer);
-    // This keeps the compiler from making two calls, one in each branch.
-    __asm__ volatile("" : "+r"(inside));
     take(&later);
-    __asm__ volatile("" : "+r"(inside));
     if (inside)
         pthread_mutex_unlock(&outer);
 }
