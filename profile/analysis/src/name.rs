@@ -1,5 +1,6 @@
 //! Names in one line for locks, call sites and stacks.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use syncline_code::symbols::place::is_in_wrapper;
@@ -71,6 +72,17 @@ pub fn origin(process: &Process, thread: &Thread) -> Option<Origin> {
         // Without debug information, the name has an offset.
         None => Origin::Start(function(start.trim_end_matches("+0x0"))),
     })
+}
+
+/// The threads of each origin. The first thread has none.
+pub fn by_origin(process: &Process) -> BTreeMap<Origin, Vec<usize>> {
+    let mut all: BTreeMap<Origin, Vec<usize>> = BTreeMap::new();
+    for (number, thread) in process.threads.iter().enumerate() {
+        if let Some(origin) = origin(process, thread) {
+            all.entry(origin).or_default().push(number);
+        }
+    }
+    all
 }
 
 /// A title for threads of an origin, without the word "thread".

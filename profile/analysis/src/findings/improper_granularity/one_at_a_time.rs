@@ -8,13 +8,11 @@
 //! not. And the function must sleep once in each call: a loop that sleeps may poll for something
 //! ([`polling-sleep`](crate::model::Rule::PollingSleep)), or simulate arrivals.
 
-use std::collections::BTreeMap;
-
 use syncline_recording::{Op, Primitive};
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Site, Thread};
-use crate::name::{self, Origin};
+use crate::name;
 use crate::options::Thresholds;
 
 /// The share of the run for which the thread sleeps, minus the processor time of all threads as a
@@ -81,14 +79,10 @@ fn finding(process: &Process, number: usize, site: &Site) -> Option<Finding> {
 /// The largest group of threads with one origin that mostly wait, without the thread that
 /// sleeps.
 fn most_alike(process: &Process, sleeper: usize) -> Vec<usize> {
-    let mut alike: BTreeMap<Origin, Vec<usize>> = BTreeMap::new();
-    for (number, thread) in process.threads.iter().enumerate() {
-        let Some(origin) = name::origin(process, thread) else { continue };
-        if number != sleeper && waits(thread) {
-            alike.entry(origin).or_default().push(number);
-        }
-    }
-    alike.into_values().max_by_key(Vec::len).unwrap_or_default()
+    let waits = |&thread: &usize| thread != sleeper && waits(&process.threads[thread]);
+    let alike = name::by_origin(process).into_values();
+    let waiting = alike.map(|threads| threads.into_iter().filter(waits).collect());
+    waiting.max_by_key(Vec::len).unwrap_or_default()
 }
 
 /// Whether a thread mostly waits for something other than the end of a thread or of a sleep.

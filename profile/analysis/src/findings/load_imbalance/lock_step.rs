@@ -12,7 +12,7 @@ use syncline_recording::{Class, Primitive};
 
 use crate::findings::evidence::{count, seconds, share};
 use crate::model::{Finding, Process, Remedy, Rule, Stage};
-use crate::name::{self, Origin};
+use crate::name;
 
 /// The pool's work must be at least this share of the critical path.
 const MUCH: f64 = 0.4;
@@ -31,13 +31,7 @@ const SHORTEST: f64 = 200e-6;
 
 /// The finding about the pool whose threads work one at a time; `None` if there is none.
 pub fn in_lock_step(process: &Process) -> Option<Finding> {
-    let mut pools: BTreeMap<Origin, Vec<usize>> = BTreeMap::new();
-    for (number, thread) in process.threads.iter().enumerate() {
-        if let Some(origin) = name::origin(process, thread) {
-            pools.entry(origin).or_default().push(number);
-        }
-    }
-    pools.into_values().find_map(|pool| finding(process, &pool))
+    name::by_origin(process).into_values().find_map(|pool| finding(process, &pool))
 }
 
 fn finding(process: &Process, pool: &[usize]) -> Option<Finding> {
