@@ -3,8 +3,7 @@
 //! ([`crew`]). Either the groups have the wrong numbers of threads, as the stages of a pipeline
 //! ([`groups`]), or the threads of one group have unequal shares ([`threads`]). Or one thread works
 //! while all others wait ([`stage`]). Or a pool gets one piece of work at a time ([`lock_step`]). Or
-//! requests wait for a server whose threads all sleep
-//! ([`unread`]).
+//! requests wait for a server whose threads all sleep ([`unread`]).
 
 mod assignment;
 mod crew;

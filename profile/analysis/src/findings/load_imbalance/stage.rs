@@ -7,12 +7,12 @@
 //! Neither is a thread that is busy all the time while others wait for what it makes: nothing is
 //! saved if the others go on meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::findings::evidence::{count, seconds, share};
 use crate::findings::family::descending;
 use crate::model::{Finding, OnPath, Process, Remedy, Rule, Stage, TakingPart, Thread};
-use crate::name::{self, Origin};
+use crate::name;
 
 /// The stage must take at least this share of the run.
 const MUCH: f64 = 0.2;
@@ -30,9 +30,9 @@ const MOST_SITES: usize = 3;
 /// is such a stage.
 pub fn serial(process: &Process) -> Option<Finding> {
     let path = &process.critical_path;
-    let candidates = unlike_others(process);
+    let alike = alike(process);
     let stages = path.stages.iter().filter(|&(thread, _)| {
-        candidates.contains(thread) && mostly_computes(&process.threads[*thread])
+        !alike.contains(thread) && mostly_computes(&process.threads[*thread])
     });
     let longest = stages.max_by(|(_, a), (_, b)| a.seconds.total_cmp(&b.seconds));
     let (&thread, stage) = longest?;
@@ -47,19 +47,11 @@ pub fn serial(process: &Process) -> Option<Finding> {
     applies.then(|| finding(process, thread, stage, saved))
 }
 
-/// The threads that share their origin with no other. Threads of one origin do the same, and now and
-/// then each of them happens to work alone.
-fn unlike_others(process: &Process) -> BTreeSet<usize> {
-    let mut alike: BTreeMap<Origin, Vec<usize>> = BTreeMap::new();
-    let mut unlike = BTreeSet::new();
-    for (number, thread) in process.threads.iter().enumerate() {
-        match name::origin(process, thread) {
-            Some(origin) => alike.entry(origin).or_default().push(number),
-            None => drop(unlike.insert(number)),
-        }
-    }
-    unlike.extend(alike.into_values().filter(|threads| threads.len() == 1).flatten());
-    unlike
+/// The threads that share their origin with another. They do the same, and now and then each of them
+/// happens to work alone.
+fn alike(process: &Process) -> BTreeSet<usize> {
+    let origins = name::by_origin(process).into_values();
+    origins.filter(|threads| threads.len() > 1).flatten().collect()
 }
 
 /// Whether a thread has a processor for at least half of the time in which it neither waits nor is
