@@ -278,7 +278,8 @@ pub const NOTE: u64 = 0xff;
 /// The value of [`Row::depth`] in a row that stands for all further stack depths.
 pub const ANY_DEPTH: u32 = u32::MAX;
 /// Set in [`Row::key`] if the calls at this depth have different callers. Then the bits below, down
-/// to [`PATH_SHIFT`], are a number for the caller, and each has rows of its own.
+/// to [`PATH_SHIFT`], are a number for the caller, and each has rows of its own. The number is 0 in
+/// the row of the place from before that was noticed.
 pub const APART: u64 = 1 << 63;
 /// The position of the caller's number in [`Row::key`].
 pub const PATH_SHIFT: u32 = 44;

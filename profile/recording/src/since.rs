@@ -14,7 +14,8 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::layout::{
-    self, BUCKETS, Blocker, FIRST_BUCKET_LOG2, NestRecord, THREAD_EXITED, ThreadRecord, WaitRecord,
+    self, APART, BUCKETS, Blocker, FIRST_BUCKET_LOG2, NestRecord, THREAD_EXITED, ThreadRecord,
+    WaitRecord,
 };
 use crate::op::{Class, Op};
 use crate::process::{ProcessFile, Row, Thread};
@@ -26,13 +27,13 @@ macro_rules! less {
     };
 }
 
-/// What identifies a row of a thread: operation, lock, return address, depth and stack. A row gets
-/// its caller's number later than its stack, if at all.
-type Key = (Op, u64, u64, u32, u32);
+/// What identifies a row of a thread: lock, return address, key and stack. A row may get [`APART`]
+/// between two readings.
+type Key = (u64, u64, u64, u32);
 
 fn key(row: &Row) -> Key {
     let counts = &row.counts;
-    (row.op, counts.lock, counts.ret, counts.depth(), counts.stack)
+    (counts.lock, counts.ret, counts.key & !APART, counts.stack)
 }
 
 impl ProcessFile {

@@ -66,12 +66,6 @@ pub unsafe fn differs_at(number: u32, caller: *const usize) -> Option<u32> {
     unsafe { recorder.file().differs_at(number, caller, own_stack(), NEAR) }
 }
 
-/// The return address at this distance in words from a stack's first one; `None` if there is none,
-/// or if that is not known.
-pub fn frame_at(number: u32, slot: u32) -> Option<u64> {
-    recorder::existing()?.file().frame_at(number, slot)
-}
-
 /// The bounds of the thread's stack.
 fn own_stack() -> Range<usize> {
     tls::stack_low()..tls::stack_high()

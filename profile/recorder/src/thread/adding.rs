@@ -6,11 +6,11 @@ use core::ptr::null_mut;
 use bytemuck::Zeroable;
 use syncline_interpose::{preserving_errno, with_signals_blocked};
 use syncline_recording::layout::{Header, REST, Row};
-use syncline_recording::writer::{Kind, LOCKS, PLACES, Table, hash_of_place};
+use syncline_recording::writer::{Kind, LOCKS, PLACES, Table};
 
 use crate::recorder::{self, stacks};
 use crate::thread::ThreadState;
-use crate::thread::call::{Call, Caller, DEPTHS, Site, in_locks, place, site};
+use crate::thread::call::{Call, Caller, DEPTHS, Site, place, site};
 use crate::unwind::tools::{self, Cache, Registers};
 
 /// Makes a row for a call that has none. It is a row of the call's lock if `of_lock` asks for that,
@@ -133,47 +133,15 @@ unsafe fn count_the_rest(state: &ThreadState, place: *mut Row) -> Option<*mut Ro
     // SAFETY: the caller's own state, marked busy. Signals are blocked, so that nothing is counted
     // in a row that is already copied.
     with_signals_blocked(|| unsafe {
-        move_to(state, place, put_lock(state, *place)?, REST);
-        Some(place)
-    })
-}
-
-/// Moves what the row of a lock has counted to a new row with another key, which becomes the row of
-/// its place if the place has none yet. The old row stays, and counts nothing any more. `None` if
-/// there is no room.
-///
-/// # Safety
-/// The state is this thread's own and marked busy, and signals are blocked.
-pub unsafe fn move_lock(state: &ThreadState, row: *mut Row, key: u64) -> Option<()> {
-    // SAFETY: by this function's own condition. The table may be exchanged, which moves the old row.
-    unsafe {
-        let old = *row;
-        let new = Row { key, ..old };
-        let is_there = |row: &Row| (row.ret, row.key) == (new.ret, new.key);
-        let moved = match state.places.find(hash_of_place(new.ret as usize, key), is_there) {
-            Some(_) => put_lock(state, new)?,
-            None => put_place(state, new)?,
-        };
-        let row = in_locks(state, old.lock as usize, &old)?;
-        move_to(state, row, moved, old.lock);
-        Some(())
-    }
-}
-
-/// Lets a row that was copied to `moved` begin anew, as the row of `lock`.
-///
-/// # Safety
-/// Same requirement as [`move_lock`].
-unsafe fn move_to(state: &ThreadState, old: *mut Row, moved: *mut Row, lock: u64) {
-    state.rows_moved(|row| if row == old { moved } else { row });
-    // SAFETY: by this function's own condition, these are rows of the thread.
-    unsafe {
-        let Row { ret, key, stack, .. } = *old;
-        old.write(Row { lock, ret, key, stack, ..Row::zeroed() });
+        let moved = put_lock(state, *place)?;
+        state.rows_moved(|row| if row == place { moved } else { row });
+        let Row { ret, key, stack, .. } = *place;
+        place.write(Row { lock: REST, ret, key, stack, ..Row::zeroed() });
         // A reader that has read both rows reads again.
         let record = state.record.get();
         (*record).exchanges = (*record).exchanges.wrapping_add(1);
-    }
+        Some(place)
+    })
 }
 
 /// Adds a row to those of places; `None` if there is no room for it.

@@ -6,8 +6,8 @@
 //!
 //! When a call is sampled or has to wait, and its stack is not that of its row, the distance of the
 //! first return address that differs is noted ([`Fork`]). From then on, the return address there is
-//! a part of the place's key: a word of the stack is read, and nothing is unwound. What was counted
-//! before stays in the row of the path that came first.
+//! a part of the place's key, so each path has rows of its own: a word of the stack is read, and
+//! nothing is unwound. The rows from before stay as they are, with the stack that came first.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ use syncline_recording::writer::hash_of_place;
 
 use crate::recorder::stacks;
 use crate::thread::ThreadState;
-use crate::thread::adding::{move_lock, put_place, row};
+use crate::thread::adding::{put_place, row};
 use crate::thread::call::{Call, place, site};
 
 /// The note about the paths of a call at one depth. It lies among the rows of places, and begins
@@ -29,8 +29,6 @@ struct Fork {
     key: u64,
     /// The distance in words from the call's return address to the one that tells paths apart.
     slot: u64,
-    /// The return address there in the path that came first.
-    first: u64,
 }
 
 /// The key of the note for a call's place.
@@ -60,17 +58,18 @@ pub unsafe fn told_apart(state: &ThreadState, call: Call) -> Call {
 unsafe fn on_path(call: Call, fork: &Fork) -> Call {
     // SAFETY: at this depth, the word lies between the call's frame and the end of the stack.
     let value = unsafe { *call.caller.wrapping_add(fork.slot as usize) };
-    let key = call.key | number(value as u64, fork.first);
+    let key = call.key | number(value);
     Call { key, path: fork.slot as u32, value, ..call }
 }
 
-/// The part of a key for the path on which this return address is found.
-fn number(found: u64, first: u64) -> u64 {
+/// The part of a key for the path on which this return address is found. It is not only [`APART`],
+/// which marks the place from before.
+fn number(found: usize) -> u64 {
     const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
     /// The number has the bits between [`PATH_SHIFT`] and [`APART`].
     const BITS: u32 = 63 - PATH_SHIFT;
-    let other = (found.wrapping_mul(SCATTER) >> (64 - BITS)).max(1);
-    APART | if found == first { 0 } else { other << PATH_SHIFT }
+    let number = (found as u64).wrapping_mul(SCATTER) >> (64 - BITS);
+    APART | number.max(1) << PATH_SHIFT
 }
 
 /// If a call does not have the stack of its row, tells the paths of its place apart from now on.
@@ -92,31 +91,20 @@ pub unsafe fn fork(state: &ThreadState, call: Call, row: *mut Row) -> Option<Cal
     }
 }
 
-/// Notes that paths differ at this distance, and gives each row of the place the number of its path.
-/// The row of the place itself gets 0, and so do those of other locks if they were first used on the
-/// same path; they stay where they are. `None` if there is no room for the note.
+/// Notes that paths differ at this distance, and marks the row of the place, so that no call finds
+/// it any more. `None` if there is no room for the note.
 ///
 /// # Safety
 /// Same requirements as [`fork`]. The thread is marked busy, and signals are blocked.
 unsafe fn note(state: &ThreadState, call: &Call, slot: u32) -> Option<()> {
     // SAFETY: by this function's own condition. Such a row is a note.
     unsafe {
-        let first = stacks::frame_at((*place(state, call)?).stack, slot).unwrap_or(0);
-        let fork = Row { key: key_of_fork(call), ..row(call) };
-        let fork = put_place(state, fork)?.cast::<Fork>();
-        ((*fork).slot, (*fork).first) = (u64::from(slot), first);
+        let fork = put_place(state, Row { key: key_of_fork(call), ..row(call) })?;
+        (*fork.cast::<Fork>()).slot = u64::from(slot);
         (*site(state, call)?).forks += 1;
-        let found = |row: *mut Row| stacks::frame_at((*row).stack, slot).unwrap_or(0);
-        let at_place = || state.locks.rows().filter(|&row| call.is_at(&*row));
-        let first_path = at_place().filter(|&row| found(row) == first);
-        for row in place(state, call).into_iter().chain(first_path) {
-            // A reader of the file finds the old key or the new one.
-            AtomicU64::from_ptr(&raw mut (*row).key).store(call.key | APART, Ordering::Relaxed);
-        }
-        while let Some(row) = at_place().find(|&row| (*row).calls > 0 || (*row).wait != 0) {
-            let key = call.key | number(found(row), first);
-            let Some(()) = move_lock(state, row, key) else { break };
-        }
+        let before = place(state, call)?;
+        // A reader of the file finds the old key or the new one.
+        AtomicU64::from_ptr(&raw mut (*before).key).store(call.key | APART, Ordering::Relaxed);
         state.recent.clear();
         Some(())
     }

@@ -126,13 +126,6 @@ impl File {
         others.by_ref().take(near).find(differs).map(|(slot, _)| slot)
     }
 
-    /// The return address that lies at this distance in words from a stack's first one; `None` if
-    /// there is none, or if that is not known.
-    pub fn frame_at(&self, number: u32, slot: u32) -> Option<u64> {
-        let (_, _, mut others) = self.positions(number)?;
-        others.find(|&(at, _)| at == slot).map(|(_, frame)| frame)
-    }
-
     /// A stack's first return address, its distance from the end of the thread's stack, and the
     /// other return addresses, each with its distance from the first one, in words. `None` if these
     /// are not known.

@@ -62,8 +62,8 @@ pub fn hash_of_lock(lock: usize, ret: usize, key: u64) -> u64 {
     folded(place.wrapping_add(lock as u64), SCATTER[1])
 }
 
-/// The return address and the key, without the bit [`APART`]: a row with the
-/// number 0 of a caller stays where it was without a number.
+/// The return address and the key, without the bit [`APART`]: a place from before its callers were
+/// distinguished gets this bit where it is.
 #[inline(always)]
 fn mixed(ret: usize, key: u64) -> u64 {
     let path = key << 1 >> (PATH_SHIFT + 1);
@@ -127,7 +127,7 @@ impl Table {
 
     /// The row in this table that took the place of a row of the previous table.
     unsafe fn moved_row(&self, kind: &Kind, row: &Row) -> Option<*mut Row> {
-        // The row may have got the number 0 of a caller.
+        // The row may have got this bit meanwhile.
         let same_key = |new: &Row| (new.key ^ row.key) & !APART == 0;
         let is = |new: &Row| (new.lock, new.ret) == (row.lock, row.ret) && same_key(new);
         // SAFETY: the table is the calling thread's own.
@@ -161,12 +161,6 @@ impl Table {
         let row = self.slots(hash).find(ends)?;
         // SAFETY: as above.
         unsafe { ((*row).key != 0).then_some(row) }
-    }
-
-    /// All rows, in no particular order.
-    pub fn rows(&self) -> impl Iterator<Item = *mut Row> + use<> {
-        // SAFETY: these are rows of the thread's own table.
-        self.slots(0).filter(|&row| unsafe { (*row).key != 0 })
     }
 
     /// Whether there is room for one more row without an exchange of the table.
@@ -315,7 +309,7 @@ mod tests {
     use super::*;
     use crate::Op;
 
-    /// The recorder gives rows the number 0 of a caller where they are.
+    /// The recorder sets [`APART`] in rows where they are.
     #[test]
     fn only_another_callers_number_changes_a_hash() {
         let (ret, key) = (0x40_1234, Row::key(Op::MutexLock, 0x1_2345));
