@@ -271,7 +271,8 @@ pub struct StackRecord {
 /// The value of [`Row::lock`] in a row that counts for several locks: those that have no rows of
 /// their own at a place with too many locks to distinguish. Each sampled operation moves what was
 /// counted since the last sample to the row of its own lock. In this row, `held_ticks` is the
-/// number of calls that have been moved in this way. Creations are not moved.
+/// number of calls that have been moved in this way. Creations are not moved. Refused tries are
+/// counted and moved likewise, in the row's [`WaitRecord`], which counts nothing else.
 pub const REST: u64 = 0;
 /// The low byte of [`Row::key`] if the slot has no row but a note that the writer left for itself.
 pub const NOTE: u64 = 0xff;

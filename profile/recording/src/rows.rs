@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 use crate::error::Error;
 use crate::layout::{
@@ -106,8 +106,9 @@ impl Source<'_> {
                 };
                 match counts.lock {
                     REST if op.class() != Class::Create => {
-                        let rest: &mut u64 = rests.entry((counts.ret, op)).or_default();
-                        *rest = rest.saturating_add(counts.calls.saturating_sub(counts.held_ticks));
+                        let waits = self.record::<WaitRecord>(header, counts.wait, "waits")?;
+                        let rest: &mut Rest = rests.entry((counts.ret, op)).or_default();
+                        rest.add(&counts, waits.as_deref());
                     }
                     _ if counts.calls == 0 && counts.wait == 0 => {}
                     _ => {
@@ -145,28 +146,56 @@ fn is_settled(before: &ThreadRecord, now: &ThreadRecord, with_log: bool) -> bool
     place(before) == place(now) && !(with_log && now.log_thinned % 2 == 1)
 }
 
-/// Distributes what is left in the rows for many locks. For each call site, `rests` has the number
-/// of the calls that are left. They are added to the lock with the most calls at the call site. So
-/// the sum of the call site is exact. Each number is at most what was counted between two samples.
+/// What the rows for many locks of a call site have counted since their last samples.
+#[derive(Default)]
+struct Rest {
+    calls: u64,
+    refused: u64,
+    spun_ticks: u64,
+}
+
+impl Rest {
+    fn add(&mut self, counts: &layout::Row, waits: Option<&WaitRecord>) {
+        let more = |sum: &mut u64, number| *sum = sum.saturating_add(number);
+        more(&mut self.calls, counts.calls.saturating_sub(counts.held_ticks));
+        if let Some(waits) = waits {
+            more(&mut self.refused, waits.refused.saturating_sub(waits.refused_moved));
+            more(&mut self.spun_ticks, waits.spun_ticks);
+        }
+    }
+}
+
+/// Distributes what is left in the rows for many locks. For each call site, `rests` has what is
+/// left. It is added to the lock with the most calls and refused tries at the call site. So the sums
+/// of the call site are exact. Each number is at most what was counted between two samples.
 /// Also marks the rows of these call sites as sampled.
-fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), u64>) {
-    let mut largest: HashMap<(u64, Op), &mut u64> = HashMap::new();
+fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), Rest>) {
+    let mut largest: HashMap<(u64, Op), &mut Row> = HashMap::new();
     if rests.is_empty() {
         return;
     }
+    let uses = |row: &Row| {
+        let refused = row.waits.as_deref().map_or(0, |waits| waits.refused);
+        row.counts.calls.saturating_add(refused)
+    };
     for row in rows {
         let call = (row.counts.ret, row.op);
         row.sampled = rests.contains_key(&call);
         if row.sampled {
-            let calls = &mut row.counts.calls;
-            match largest.get_mut(&call) {
-                Some(most) if **most >= *calls => {}
-                _ => _ = largest.insert(call, calls),
+            match largest.get(&call) {
+                Some(most) if uses(most) >= uses(row) => {}
+                _ => _ = largest.insert(call, row),
             }
         }
     }
-    for (call, most) in largest {
-        *most = most.saturating_add(rests[&call]);
+    for (call, row) in largest {
+        let Rest { calls, refused, spun_ticks } = rests[&call];
+        row.counts.calls = row.counts.calls.saturating_add(calls);
+        if refused > 0 || spun_ticks > 0 {
+            let waits = row.waits.get_or_insert_with(|| Box::new(WaitRecord::zeroed()));
+            waits.refused = waits.refused.saturating_add(refused);
+            waits.spun_ticks = waits.spun_ticks.saturating_add(spun_ticks);
+        }
     }
 }
 

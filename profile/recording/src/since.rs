@@ -134,16 +134,21 @@ fn record_since(now: &ThreadRecord, was: &ThreadRecord, from: u64) -> ThreadReco
 
 fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     let earlier: HashMap<Key, &Row> = was.rows.iter().map(|row| (key(row), row)).collect();
-    let mut owed: HashMap<(u64, Op), u64> = HashMap::new();
+    let mut owed: HashMap<(u64, Op), [u64; 2]> = HashMap::new();
     let mut rows: Vec<Row> = Vec::with_capacity(now.rows.len());
     for row in &now.rows {
         let Some(was) = earlier.get(&key(row)) else {
             rows.push(row.clone());
             continue;
         };
-        let missing = was.counts.calls.saturating_sub(row.counts.calls);
-        if missing > 0 {
-            *owed.entry((row.counts.ret, row.op)).or_default() += missing;
+        let refused = |row: &Row| row.waits.as_deref().map_or(0, |waits| waits.refused);
+        let missing = [
+            was.counts.calls.saturating_sub(row.counts.calls),
+            refused(was).saturating_sub(refused(row)),
+        ];
+        if missing != [0, 0] {
+            let sums = owed.entry((row.counts.ret, row.op)).or_default();
+            sums.iter_mut().zip(missing).for_each(|(sum, missing)| *sum += missing);
         }
         rows.push(row_since(row, was));
     }
@@ -163,16 +168,22 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     rows
 }
 
-/// Subtracts from the rows the calls that are `owed` at each call site. The distribution of a call
-/// site's calls over its locks may be an estimate, so a lock may have fewer calls than at the
-/// earlier reading. The difference is owed, and is subtracted from other locks of the call site, so
-/// that the sum stays exact.
-fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), u64>) {
+/// Subtracts from the rows the calls and the refused tries that are `owed` at each call site. Their
+/// distribution over the locks of a call site may be an estimate, so a lock may have fewer than at
+/// the earlier reading. The difference is owed, and is subtracted from other locks of the call site,
+/// so that the sum stays exact.
+fn pay(rows: &mut [Row], mut owed: HashMap<(u64, Op), [u64; 2]>) {
+    let pay = |count: &mut u64, rest: &mut u64| {
+        let part = (*count).min(*rest);
+        *count -= part;
+        *rest -= part;
+    };
     for row in rows {
-        if let Some(rest) = owed.get_mut(&(row.counts.ret, row.op)) {
-            let part = row.counts.calls.min(*rest);
-            row.counts.calls -= part;
-            *rest -= part;
+        if let Some([calls, refused]) = owed.get_mut(&(row.counts.ret, row.op)) {
+            pay(&mut row.counts.calls, calls);
+            if let Some(waits) = row.waits.as_deref_mut() {
+                pay(&mut waits.refused, refused);
+            }
         }
     }
 }

@@ -3,53 +3,110 @@
 use core::mem::offset_of;
 
 use syncline_recording::Op;
-use syncline_recording::layout::Header;
-use syncline_recording::writer::add_one;
+use syncline_recording::layout::{Header, REST, WaitRecord};
+use syncline_recording::writer::sampling::weight;
+use syncline_recording::writer::{add, add_one};
 
 use crate::count::outcome::Outcome;
 use crate::count::wait::add_call;
 use crate::thread::attach::before_trying;
 use crate::thread::call::Caller;
-use crate::thread::{records, rows};
+use crate::thread::rows::{self, Spot};
+use crate::thread::{ThreadState, records};
 use crate::{clock, recorder, thread};
 
 /// A thread that tries or looks again within this many microseconds polls for what it needs: it may
 /// let others run in between, but it does not sleep.
 const SOON: u64 = 5;
 
-/// Counts a try that was refused. If it came soon after the row's previous one, the time in between
-/// was spent on polling.
+/// Counts a try that was refused. If it came soon after the thread's last poll, and the thread has
+/// released no lock since, the time in between was spent on polling.
+///
+/// The thread may hold other locks, for which others wait. So at a place with many locks, the try is
+/// counted for all of them ([`rows`]), which needs no further row in the cache.
 ///
 /// # Safety
-/// `caller` is a [`Caller`].
+/// `caller` is a [`Caller`], and the spot was found for this operation on this lock.
 #[inline(never)]
-pub unsafe fn refused(op: Op, lock: usize, caller: Caller) {
+pub unsafe fn refused(spot: Spot, op: Op, lock: usize, caller: Caller) {
+    // SAFETY: by this function's own condition, a row and a record of this thread's own.
+    unsafe {
+        let Some(state) = thread::state() else { return };
+        let Some((is_of_many, waits)) = record(state, spot, op, lock, caller) else { return };
+        let before = (*waits).refused;
+        add_one(&raw mut (*waits).refused);
+        let now = clock::now();
+        let since = now.saturating_sub(state.polled_at.replace(now));
+        let did_nothing_else = !state.held.has_released_since();
+        if did_nothing_else && since < clock::microseconds(SOON) {
+            add(&raw mut (*waits).spun_ticks, since);
+        }
+        if is_of_many && weight(REST, before).is_some() {
+            move_to_lock(state, waits, op, lock, caller);
+        }
+    }
+}
+
+/// The record that counts a refused try, and whether it does so for many locks. `None` if the try
+/// can't be counted, which has been noted then.
+///
+/// # Safety
+/// Same requirements as [`refused`]; the state is this thread's own.
+unsafe fn record(
+    state: &ThreadState,
+    mut spot: Spot,
+    op: Op,
+    lock: usize,
+    caller: Caller,
+) -> Option<(bool, *mut WaitRecord)> {
     // SAFETY: by this function's own condition.
+    unsafe {
+        if (*spot.row()?).wait == 0 {
+            // A signal handler may have moved the row since, and a new record must not be the old
+            // row's.
+            spot = rows::spot(op, lock, caller);
+        }
+        let row = spot.row()?;
+        let waits = records::waits_of(state, row);
+        if waits.is_none() {
+            recorder::count(match state.busy.is_set() {
+                true => offset_of!(Header, interrupted_operations),
+                false => offset_of!(Header, dropped_operations),
+            });
+        }
+        Some(((*row).lock == REST, waits?))
+    }
+}
+
+/// Moves what the record of a place with many locks has counted of refused tries since the last such
+/// move to the record of this lock.
+///
+/// # Safety
+/// The state and the record are this thread's own, and `caller` is a [`Caller`].
+#[cold]
+#[inline(never)]
+unsafe fn move_to_lock(
+    state: &ThreadState,
+    from: *mut WaitRecord,
+    op: Op,
+    lock: usize,
+    caller: Caller,
+) {
+    // SAFETY: by this function's own condition. Records stay where they are.
     unsafe {
         let row = rows::of(op, lock, caller);
         if row.is_null() {
             return;
         }
-        let Some(state) = thread::state() else { return };
-        match records::waits_of(state, row) {
-            Some(waits) => {
-                add_one(&raw mut (*waits).refused);
-                let now = clock::now();
-                let polled_at = state.polled_at.replace(now);
-                if now.saturating_sub((*waits).refused_at) < clock::microseconds(SOON) {
-                    // If the thread has polled since the last refusal, the time until that poll is
-                    // counted already.
-                    let since = now.saturating_sub((*waits).refused_at.max(polled_at));
-                    // If a signal handler counts a try at this moment, what it adds is lost.
-                    (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(since);
-                }
-                (*waits).refused_at = now;
-            }
-            None if state.busy.is_set() => {
-                recorder::count(offset_of!(Header, interrupted_operations));
-            }
-            None => recorder::count(offset_of!(Header, dropped_operations)),
-        }
+        let Some(to) = records::waits_of(state, row) else { return };
+        // A signal handler that comes in between finds the thread busy, and moves nothing.
+        let Some(_guard) = state.busy.set() else { return };
+        let refused = (*from).refused - (*from).refused_moved;
+        add(&raw mut (*to).refused, refused);
+        (*from).refused_moved += refused;
+        let spun = (*from).spun_ticks;
+        add(&raw mut (*to).spun_ticks, spun);
+        add(&raw mut (*from).spun_ticks, spun.wrapping_neg());
     }
 }
 
@@ -79,8 +136,7 @@ pub unsafe fn polling(op: Op, object: usize, caller: Caller, leave: impl FnOnce(
         if began.saturating_sub(polled_at) < soon
             && let Some(waits) = records::waits_of(state, row)
         {
-            // If a signal handler counts a poll at this moment, what it adds is lost.
-            (*waits).spun_ticks = (*waits).spun_ticks.wrapping_add(ended - polled_at);
+            add(&raw mut (*waits).spun_ticks, ended - polled_at);
         }
     }
     result

@@ -85,7 +85,7 @@ mod imp {
             let result = real::mtx_trylock(mutex);
             match result {
                 0 => return acquired(spot, Op::MutexTrylock, mutex as usize, caller),
-                THRD_BUSY => refused(Op::MutexTrylock, mutex as usize, caller),
+                THRD_BUSY => refused(spot, Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
             result

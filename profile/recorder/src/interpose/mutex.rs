@@ -111,7 +111,7 @@ mod imp {
             match result {
                 0 => return acquired(spot, Op::MutexTrylock, mutex as usize, caller),
                 EOWNERDEAD => _ = acquired(spot, Op::MutexTrylock, mutex as usize, caller),
-                EBUSY => refused(Op::MutexTrylock, mutex as usize, caller),
+                EBUSY => refused(spot, Op::MutexTrylock, mutex as usize, caller),
                 _ => {}
             }
             result

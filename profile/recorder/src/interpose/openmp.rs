@@ -153,7 +153,7 @@ mod imp {
             if result != 0 {
                 acquired(spot, Op::OmpTestLock, lock as usize, caller);
             } else {
-                refused(Op::OmpTestLock, lock as usize, caller);
+                refused(spot, Op::OmpTestLock, lock as usize, caller);
             }
             result
         }

@@ -66,7 +66,7 @@ mod imp {
             let result = attempt(lock);
             match result {
                 0 => return acquired(spot, op, lock as usize, caller),
-                EBUSY => refused(op, lock as usize, caller),
+                EBUSY => refused(spot, op, lock as usize, caller),
                 _ => {}
             }
             result

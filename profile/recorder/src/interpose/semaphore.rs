@@ -108,7 +108,7 @@ mod imp {
             if result == 0 {
                 passed(spot, Op::SemTrywait, caller);
             } else if *libc::__errno_location() == EAGAIN {
-                refused(Op::SemTrywait, sem as usize, caller);
+                refused(spot, Op::SemTrywait, sem as usize, caller);
             }
             result
         }

@@ -51,7 +51,7 @@ mod imp {
             let result = real::pthread_spin_trylock(lock);
             match result {
                 0 => return acquired(spot, Op::SpinTrylock, lock as usize, caller),
-                EBUSY => refused(Op::SpinTrylock, lock as usize, caller),
+                EBUSY => refused(spot, Op::SpinTrylock, lock as usize, caller),
                 _ => {}
             }
             result

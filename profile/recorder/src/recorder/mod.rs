@@ -58,12 +58,12 @@ pub struct Recorder {
     pub waiters: Waiters,
     /// Tables that threads have outgrown.
     shelf: Shelf,
-    /// The threads' states. The first one lies in the same page as all fields above.
+    /// The threads' states. The first one ends in the second page.
     pub threads: Threads,
 }
 
-/// A child that lives for a moment touches only this page of its private memory.
-const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 4096);
+/// A child that lives for a moment touches only these two pages of its private memory.
+const _: () = assert!(offset_of!(Recorder, threads) + Threads::FIRST_ENDS <= 2 * 4096);
 
 /// The address of the recorder. The pointer survives a fork, but the kernel wipes the memory that
 /// it points to.

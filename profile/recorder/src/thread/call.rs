@@ -99,23 +99,39 @@ pub unsafe fn find(state: &ThreadState, lock: usize, ret: usize, key: u64) -> Op
 
 /// The row of a call's place.
 pub unsafe fn place(state: &ThreadState, call: &Call) -> Option<*mut Row> {
-    let at = |call: &Call| {
-        let hash = hash_of_place(call.ret, call.key);
-        // SAFETY: the caller's own state.
-        unsafe { state.places.find(hash, |row| call.is_at(row)) }
-    };
-    at(call).or_else(|| {
-        // SAFETY: as above; a site's note is this thread's own.
-        let site = unsafe { &*site(state, call)? };
-        if site.depths < DEPTHS { None } else { at(&call.at_any_depth()) }
-    })
+    // SAFETY: the caller's own state; a site's note is this thread's own.
+    unsafe {
+        place_here(state, call).or_else(|| {
+            let site = &*site(state, call)?;
+            if site.depths < DEPTHS { None } else { place_here(state, &call.at_any_depth()) }
+        })
+    }
+}
+
+/// The row of a call's place, if the place is not that of all further depths.
+#[inline(always)]
+unsafe fn place_here(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe { state.places.find(hash_of_place(call.ret, call.key), |row| call.is_at(row)) }
 }
 
 /// The row that counts a call, if there is one.
 pub unsafe fn counting(state: &ThreadState, call: &Call) -> Option<*mut Row> {
     // SAFETY: the caller's own state.
+    unsafe { counting_at(state, call, place(state, call)?) }
+}
+
+/// Like [`counting`], if the call's place is not that of all further depths.
+#[inline(always)]
+pub unsafe fn counting_here(state: &ThreadState, call: &Call) -> Option<*mut Row> {
+    // SAFETY: the caller's own state.
+    unsafe { counting_at(state, call, place_here(state, call)?) }
+}
+
+#[inline(always)]
+unsafe fn counting_at(state: &ThreadState, call: &Call, place: *mut Row) -> Option<*mut Row> {
+    // SAFETY: the caller's own state and row.
     unsafe {
-        let place = place(state, call)?;
         match (*place).lock {
             REST => Some(place),
             lock if lock == call.lock as u64 => Some(place),

@@ -20,6 +20,8 @@ const PLACES: usize = 16;
 /// A tag in the highest bit of a lock's address, which is 0 in a program's addresses. It says that
 /// the row's address has tags too.
 const TAGGED: u64 = 1 << 63;
+/// The next bit, in the entry above the newest lock: [`Held::has_released_since`] has seen it.
+const ASKED: u64 = 1 << 62;
 /// A tag in the low bits of a row's address, which is a multiple of 64: the acquisition had to
 /// wait.
 const WAITED: usize = 1;
@@ -272,6 +274,17 @@ impl Held {
         }
     }
 
+    /// Whether the thread has released a lock since it last asked, at this depth of nesting. Only
+    /// the owner asks.
+    pub fn has_released_since(&self) -> bool {
+        let Some(released) = self.holds.get(self.count.load(Relaxed) as usize) else {
+            return false;
+        };
+        let lock = released.lock.load(Relaxed);
+        released.lock.store(lock | ASKED, Relaxed);
+        lock & ASKED == 0
+    }
+
     /// Updates the rows of all holds after rows have moved: `new_place` gives the new address of
     /// each.
     pub fn relocate(&self, new_place: impl Fn(*mut Row) -> *mut Row) {
@@ -295,7 +308,7 @@ impl Entry {
     fn get(&self) -> (u64, *mut Row, usize) {
         let tagged = self.row.load(Relaxed);
         let row = tagged.map_addr(|address| address & !TAGS);
-        (self.lock.load(Relaxed) & !TAGGED, row, tagged.addr() & TAGS)
+        (self.lock.load(Relaxed) & !(TAGGED | ASKED), row, tagged.addr() & TAGS)
     }
 
     fn set(&self, lock: u64, row: *mut Row, tags: usize) {

@@ -26,12 +26,12 @@ use core::ptr::null_mut;
 
 use syncline_recording::layout::{REST, Row};
 use syncline_recording::writer::sampling::weight;
-use syncline_recording::writer::{add, add_one, hash_of_lock, hash_of_place};
+use syncline_recording::writer::{add, add_one};
 use syncline_recording::{Class, Op};
 
 use crate::recorder::stacks;
 use crate::thread::adding::{captured, made};
-use crate::thread::call::{Call, Caller, counting, own, place};
+use crate::thread::call::{Call, Caller, counting, counting_here, own, place};
 use crate::thread::{self, ThreadState, attach, paths};
 use crate::unwind::tools::Registers;
 
@@ -85,30 +85,20 @@ pub unsafe fn spot(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] for a call that is not among the recent ones. The row is usually in the
-/// first slot searched.
+/// The path of [`spot`] for a call that is not in the first of the recent entries. Its row is
+/// usually in the first slot searched.
 #[inline(never)]
 unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     // SAFETY: as in `spot`.
     unsafe {
-        if let Some(state) = thread::state()
-            && state.places.is_there()
-        {
+        if let Some(state) = thread::state() {
             if let Some(row) = state.recent.find_other(op, lock, caller, *caller) {
                 return Spot(row);
             }
             let call = Call::new(state, op, lock, caller);
-            let place = state.places.home(hash_of_place(call.ret, call.key));
-            let (row, counts_it) = match (*place).lock {
-                of if of == lock as u64 || of == REST => (place, true),
-                _ if !state.locks.is_there() => (place, false),
-                _ => {
-                    let row = state.locks.home(hash_of_lock(lock, call.ret, call.key));
-                    (row, (*row).lock == lock as u64)
-                }
-            };
-            let are_there = call.is_at(&*place) && call.is_at(&*row);
-            if are_there && counts_it && weight((*row).lock, (*row).calls).is_none() {
+            if let Some(row) = counting_here(state, &call)
+                && weight((*row).lock, (*row).calls).is_none()
+            {
                 return Spot(row);
             }
         }
@@ -116,8 +106,8 @@ unsafe fn at_home(op: Op, lock: usize, caller: Caller) -> Spot {
     }
 }
 
-/// The path of [`spot`] if the row is not in the first slot searched, if it has to be made, or if
-/// the operation is sampled.
+/// The path of [`spot`] if the row has to be made or belongs to a path, or if the operation is
+/// sampled.
 #[inline(never)]
 unsafe fn elsewhere(op: Op, lock: usize, caller: Caller) -> Spot {
     let Some(state) = attach::current() else { return Spot::NOWHERE };

@@ -79,8 +79,9 @@ pub struct WaitRecord {
     /// The sum of the times between refused tries, or between polls, that followed each other
     /// within 5 microseconds, in ticks. During such a time the thread did nothing else.
     pub spun_ticks: u64,
-    /// When a try was last refused, in ticks.
-    pub refused_at: u64,
+    /// In the record of a row for many locks ([`super::REST`]): how many of the refused tries have
+    /// been added to the records of single locks.
+    pub refused_moved: u64,
     /// The number of waits by length; see [`bucket`].
     pub histogram: [u32; BUCKETS],
     /// The waits by the holder's stack. Waits for holders with further stacks are in none of these.

@@ -2,10 +2,13 @@
 //! found with a few comparisons, without a search in a table.
 //!
 //! A call is noted when one of its operations is sampled, because that takes long anyway. The
-//! call's entry counts down the operations until the next sample. If two calls have the same entry,
-//! they use it in turn, and the other one is looked up in the tables meanwhile. If calls differ only
-//! in their path, one has the first place, and each of the others has a second place that depends on
-//! the path.
+//! call's entry counts down the operations until the next sample.
+//!
+//! Two entries are a *set*, which takes one cache line. A call belongs to the set that its return
+//! address and its position on the stack choose, and is usually in the set's first entry, which is
+//! all that [`find`](Recent::find) looks at. If calls differ only in their path, some of them are in
+//! another set, which depends on the path. If a set has more calls than entries, they use the last
+//! entry in turn, and the others are looked up in the tables meanwhile.
 
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -14,30 +17,35 @@ use super::sampling;
 use crate::layout::{REST, Row};
 use crate::op::Op;
 
-const ENTRIES: usize = 32;
+const SETS: usize = 32;
 
 /// The latest calls of a thread. All zero means no calls.
 #[repr(C)]
 pub struct Recent {
-    entries: [Entry; ENTRIES],
+    sets: [Set; SETS],
 }
+
+#[repr(C, align(64))]
+struct Set([Entry; 2]);
 
 #[repr(C)]
 struct Entry {
     /// The return address, the operation and the path, combined by [`word`]; 0 in an empty entry.
     call: Cell<u64>,
-    /// The address on the stack at which the return address lies.
-    caller: Cell<usize>,
     /// The lock, or [`REST`].
     lock: Cell<u64>,
-    /// The row that counts the call.
+    /// The row that counts the call. The highest 16 bits are the distance in words from the return
+    /// address to the word of the stack that tells the call's path. For most calls it is 0: the
+    /// return address itself.
     row: Cell<*mut Row>,
-    /// How many operations come before the next one that is sampled.
-    left: Cell<u32>,
-    /// The distance in words from the return address to the word of the stack that tells the call's
-    /// path. For most calls it is 0: the return address itself.
-    path: Cell<u32>,
+    /// The address on the stack at which the return address lies. The lowest 16 bits are how many
+    /// operations come before the next one that is sampled.
+    caller: Cell<u64>,
 }
+
+/// The shift of an address to the side of a number of 16 bits. Addresses of programs have at most 47
+/// bits.
+const ASIDE: u32 = 16;
 
 /// A call to be noted.
 #[derive(Clone, Copy)]
@@ -56,7 +64,7 @@ pub struct Noted {
 }
 
 impl Recent {
-    /// The row of an operation. `None` if its call is not noted in the first place for it, or if the
+    /// The row of an operation. `None` if its call is not in the first entry for it, or if the
     /// operation is to be sampled.
     ///
     /// # Safety
@@ -70,10 +78,10 @@ impl Recent {
         ret: usize,
     ) -> Option<*mut Row> {
         // SAFETY: by this function's own condition.
-        unsafe { self.entry(caller, ret).find(op, lock, caller, ret) }
+        unsafe { self.set(caller, ret).0[0].find(op, lock, caller, ret) }
     }
 
-    /// Like [`find`](Self::find), in the second place for a call whose paths are distinguished.
+    /// Like [`find`](Self::find), in the other entries in which the call may be.
     ///
     /// # Safety
     /// Same requirement as [`find`](Self::find).
@@ -85,40 +93,47 @@ impl Recent {
         caller: *const usize,
         ret: usize,
     ) -> Option<*mut Row> {
-        let first = self.entry(caller, ret);
-        if first.path.get() == 0 || first.caller.get() != caller.addr() {
-            return None;
-        }
+        let Set(entries) = self.set(caller, ret);
         // SAFETY: by this function's own condition, and as in `Entry::find`.
         unsafe {
-            let value = *caller.wrapping_add(first.path.get() as usize);
-            self.second_entry(caller, ret, value).find(op, lock, caller, ret)
+            if let Some(row) = entries[1].find(op, lock, caller, ret) {
+                return Some(row);
+            }
+            let apart = entries.iter().find(|entry| entry.is_at(caller) && entry.path() != 0)?;
+            let value = *caller.wrapping_add(apart.path());
+            let Set(entries) = self.set_of_path(caller, ret, value);
+            let find = |entry: &Entry| entry.find(op, lock, caller, ret);
+            find(&entries[0]).or_else(|| find(&entries[1]))
         }
     }
 
-    /// Notes the call of a sampled operation, and the row that counts the call's operations.
+    /// Notes the call of a sampled operation, and the row that counts the call's operations. It is
+    /// not noted if the word of its path lies too far away.
     ///
     /// # Safety
     /// The row is this thread's own. The thread is in the call, and the word of its path lies on
     /// the thread's stack.
     pub unsafe fn note(&self, call: Noted, row: *mut Row) {
         let Noted { op, caller, ret, path, value } = call;
-        let (first, word) = (self.entry(caller, ret), word(op, ret, value));
-        let has_other_path = (first.caller.get(), first.path.get()) == (caller.addr(), path)
-            && ![0, word].contains(&first.call.get());
-        let entry =
-            if path != 0 && has_other_path { self.second_entry(caller, ret, value) } else { first };
+        let Ok(path) = u16::try_from(path) else { return };
+        // SAFETY: by this function's own condition.
+        let (lock, calls) = unsafe { ((*row).lock, (*row).calls) };
+        let word = word(op, ret, value);
+        let Set(mine) = self.set(caller, ret);
+        let other = if path == 0 { &[] } else { &self.set_of_path(caller, ret, value).0[..] };
+        let fits = |entry: &&Entry| {
+            let is_this = entry.is_at(caller) && entry.lock.get() == lock;
+            entry.call.get() == 0 || entry.call.get() == word && is_this
+        };
+        let last = other.last().unwrap_or(&mine[1]);
+        let entry = mine.iter().chain(other).find(fits).unwrap_or(last);
         // A signal handler that runs in between finds an empty entry.
         entry.call.set(0);
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: by this function's own condition.
-        let (lock, calls) = unsafe { ((*row).lock, (*row).calls) };
-        entry.caller.set(caller.addr());
         entry.lock.set(lock);
-        entry.row.set(row);
-        let left = sampling::until_next(lock, calls) - 1;
-        entry.left.set(u32::try_from(left).unwrap_or(u32::MAX));
-        entry.path.set(path);
+        entry.row.set(row.map_addr(|at| at | usize::from(path) << (usize::BITS - ASIDE)));
+        let left = u16::try_from(sampling::until_next(lock, calls) - 1).unwrap_or(u16::MAX);
+        entry.caller.set((caller.addr() as u64) << ASIDE | u64::from(left));
         compiler_fence(Ordering::SeqCst);
         entry.call.set(word);
     }
@@ -126,26 +141,44 @@ impl Recent {
     /// Forgets all calls, because rows have moved, or because the thread has ended: the next one may
     /// have a smaller stack in the same place.
     pub fn clear(&self) {
-        for entry in &self.entries {
+        for entry in self.sets.iter().flat_map(|Set(entries)| entries) {
             entry.call.set(0);
-            entry.path.set(0);
+            entry.caller.set(0);
         }
     }
 
     #[inline(always)]
-    fn entry(&self, caller: *const usize, ret: usize) -> &Entry {
-        &self.entries[(ret ^ caller.addr() >> 4) % ENTRIES]
+    fn set(&self, caller: *const usize, ret: usize) -> &Set {
+        &self.sets[Self::index(caller, ret) % SETS]
     }
 
-    /// Another entry than [`entry`](Self::entry), by the value that tells the path.
+    /// Another set than [`set`](Self::set), by the value that tells the path.
     #[inline(always)]
-    fn second_entry(&self, caller: *const usize, ret: usize, value: usize) -> &Entry {
-        let distance = 1 + value % (ENTRIES - 1);
-        &self.entries[((ret ^ caller.addr() >> 4) + distance) % ENTRIES]
+    fn set_of_path(&self, caller: *const usize, ret: usize, value: usize) -> &Set {
+        let distance = 1 + value % (SETS - 1);
+        &self.sets[(Self::index(caller, ret) + distance) % SETS]
+    }
+
+    /// Mixes the addresses' lowest bits, which differ most. Inlined code may call at the same
+    /// distance again and again, so the next bits are mixed in.
+    #[inline(always)]
+    fn index(caller: *const usize, ret: usize) -> usize {
+        ret ^ ret >> 5 ^ caller.addr() >> 4
     }
 }
 
 impl Entry {
+    /// Whether a call's return address lies where that of the noted call lies.
+    #[inline(always)]
+    fn is_at(&self, caller: *const usize) -> bool {
+        self.caller.get() >> ASIDE == caller.addr() as u64
+    }
+
+    #[inline(always)]
+    fn path(&self) -> usize {
+        self.row.get().addr() >> (usize::BITS - ASIDE)
+    }
+
     /// # Safety
     /// Same requirement as [`Recent::find`].
     #[inline(always)]
@@ -156,20 +189,20 @@ impl Entry {
         caller: *const usize,
         ret: usize,
     ) -> Option<*mut Row> {
-        if self.caller.get() != caller.addr() {
+        if !self.is_at(caller) {
             return None;
         }
         // SAFETY: the thread was in a call with the same `caller` when this distance was noted, and
         // the word lies between `caller` and the end of the stack.
-        let value = unsafe { *caller.wrapping_add(self.path.get() as usize) };
+        let value = unsafe { *caller.wrapping_add(self.path()) };
         let is_call = self.call.get() == word(op, ret, value);
         let is_lock = [lock as u64, REST].contains(&self.lock.get());
-        let left = self.left.get();
-        if !is_call || !is_lock || left == 0 {
+        let counter = self.caller.get();
+        if !is_call || !is_lock || counter as u16 == 0 {
             return None;
         }
-        self.left.set(left - 1);
-        Some(self.row.get())
+        self.caller.set(counter - 1);
+        Some(self.row.get().map_addr(|at| at << ASIDE >> ASIDE))
     }
 }
 
@@ -240,6 +273,58 @@ mod tests {
             note(0x40_5688, &raw mut other);
             assert_eq!(places(0x40_5678), (Some(&raw mut row), None));
             assert_eq!(places(0x40_5688), (None, Some(&raw mut other)));
+        }
+    }
+
+    /// Three calls of one set: the first keeps its entry, and the others use the last one in turn.
+    #[test]
+    fn the_first_call_of_a_set_keeps_its_entry() {
+        let (recent, mut stack) = (none(), [RET; 1]);
+        let caller = stack.as_mut_ptr();
+        let rets = [RET, RET ^ SETS << 5, RET ^ SETS << 6];
+        let sets = rets.map(|ret| Recent::index(caller, ret) % SETS);
+        assert_eq!(sets, [sets[0]; 3], "made so that they collide");
+        let mut rows = [row(0x1000, 0); 3];
+        let note = |at: usize, row: &mut Row| {
+            // SAFETY: a row of this thread's own.
+            unsafe { recent.note(Noted { ret: rets[at], value: rets[at], ..call(caller) }, row) };
+        };
+        let places = || {
+            rets.map(|ret| {
+                // SAFETY: the word of the stack is there; it is the return address.
+                unsafe {
+                    *caller = ret;
+                    let first = recent.find(Op::MutexLock, 0x1000, caller, ret).is_some();
+                    (first, recent.find_other(Op::MutexLock, 0x1000, caller, ret).is_some())
+                }
+            })
+        };
+        for (at, row) in rows.iter_mut().enumerate() {
+            note(at, row);
+        }
+        assert_eq!(places(), [(true, false), (false, false), (false, true)]);
+        note(1, &mut rows[1]);
+        assert_eq!(places(), [(true, false), (false, true), (false, false)]);
+    }
+
+    #[test]
+    fn further_paths_of_a_call_are_in_another_set() {
+        let (recent, mut stack) = (none(), [RET; 4]);
+        let caller = stack.as_mut_ptr();
+        let mut rows = [row(0x1000, 0); 4];
+        let values = [0x40_5678, 0x40_5688, 0x40_5690, 0x40_5691];
+        // SAFETY: rows of this thread's own, and words of the stack that are there.
+        unsafe {
+            for (value, row) in values.into_iter().zip(&mut rows) {
+                *caller.add(2) = value;
+                recent.note(Noted { path: 2, value, ..call(caller) }, row);
+            }
+            for (value, row) in values.into_iter().zip(&mut rows) {
+                *caller.add(2) = value;
+                let first = recent.find(Op::MutexLock, 0x1000, caller, RET);
+                let found = first.or_else(|| recent.find_other(Op::MutexLock, 0x1000, caller, RET));
+                assert_eq!(found, Some(&raw mut *row));
+            }
         }
     }
 

@@ -134,13 +134,6 @@ impl Table {
         unsafe { self.find((kind.hash)(row), is) }
     }
 
-    /// The slot at which the search for a row begins. There must be a table.
-    #[inline(always)]
-    pub fn home(&self, hash: u64) -> *mut Row {
-        // The mask keeps the index within the table.
-        self.first.get().wrapping_add((hash & self.mask.get()) as usize)
-    }
-
     /// The slots in which a row may be, in the order in which they are tried.
     #[inline]
     fn slots(&self, hash: u64) -> impl Iterator<Item = *mut Row> + Clone + use<> {
