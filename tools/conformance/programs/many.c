@@ -112,6 +112,28 @@ static void uneven(int locks, int total) {
     expect_all("MutexLock", total);
 }
 
+// Tries at one call, for locks half of which are taken. One of the taken ones is tried more often than
+// all others together.
+static void uneven_tries(int locks, int total) {
+    pthread_mutex_t *all = make(locks);
+    for (int i = 1; i < locks; i += 2)
+        REQUIRE(pthread_mutex_lock(&all[i]) == 0);
+    unsigned long random = 1, refused = 0;
+    for (int i = 0; i < total; i++) {
+        random = random * 6364136223846793005 + 1;
+        int number = random >> 63 ? 7 : (int)((random >> 32) % locks);
+        uses_of_hot += number == 7;
+        if (pthread_mutex_trylock(&all[number]) == 0)
+            pthread_mutex_unlock(&all[number]);
+        else
+            refused++;
+    }
+    say("@hot %lu", (unsigned long)&all[7]);
+    say("@uses_of_hot %lu", uses_of_hot);
+    expect_all("MutexTrylock", total - refused);
+    expect_all("MutexTrylock.refused", refused);
+}
+
 // Mutexes that are initialised at many call sites. Each mutex gets a row in the recording.
 static void made(int rounds) {
     enum { PLACES = 64 };
@@ -163,6 +185,8 @@ int main(int count, char **arguments) {
         conditions(50000);
     } else if (strcmp(what, "uneven") == 0) {
         uneven(4096, 3000000);
+    } else if (strcmp(what, "uneven-tries") == 0) {
+        uneven_tries(4096, 1000000);
     } else if (strcmp(what, "depths") == 0) {
         for (int i = 0; i < 3; i++)
             say("depth %d", depths(20000));

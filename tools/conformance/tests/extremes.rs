@@ -109,6 +109,19 @@ fn acquisitions_of_one_lock_of_thousands_are_estimated() {
     assert!(rows < 40_000, "{rows} rows");
 }
 
+/// The same for refused tries: their sum is exact, and the count of each lock is an estimate.
+#[test]
+fn refused_tries_of_one_lock_of_thousands_are_estimated() {
+    let both = case("many.c", "uneven-tries").exact();
+    let (hot, truth) = (both.truth.value("hot"), both.truth.value("uses_of_hot"));
+    let rows = both.recording.rows(Op::MutexTrylock, hot);
+    let waits = rows.iter().filter_map(|row| row.waits.as_deref());
+    let seen: u64 = waits.map(|waits| waits.refused).sum();
+    let error = seen as f64 / truth as f64 - 1.0;
+    // The standard error is below 2 %.
+    assert!(error.abs() < 0.1, "{seen} recorded, {truth} done");
+}
+
 /// A program may have a condition variable in each of its objects and hardly ever wait for one. So
 /// a call site that creates many condition variables has few rows for them. Together, these rows
 /// count all of them.

@@ -79,6 +79,24 @@ fn yields_and_sleeps_take_their_time() {
     assert_near("sleeps", took(Op::Sleep, "sleeps"), both.truth.value("slept_us"));
 }
 
+/// The time between two refused tries is polling only if the thread has released no lock meanwhile.
+#[test]
+fn only_tries_with_nothing_in_between_are_polling() {
+    let program = Program::compile("tries.c");
+    let both = Case::new(&program).exact();
+    let process = both.recording.only();
+    let spun = |function: &str| {
+        let rows = process.threads.iter().flat_map(|thread| &thread.rows);
+        let tries = rows.filter(|row| row.op == Op::MutexTrylock);
+        let here =
+            tries.filter(|row| functions_of(&both, &program, row.counts.stack)[0] == function);
+        process.seconds(here.filter_map(|row| row.waits.as_ref()).map(|w| w.spun_ticks).sum())
+    };
+    assert_near("polls", spun("polls"), both.truth.value("polled_us"));
+    let (between, worked) = (spun("works_between"), both.truth.value("worked_us") as f64 / 1e6);
+    assert!(between < 0.05 * worked, "{between} s of {worked} s");
+}
+
 /// A thread that has released a lock and now waits for an event does not count as the lock's
 /// holder.
 #[test]
