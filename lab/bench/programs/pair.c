@@ -19,6 +19,11 @@ static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spinlock;
 static sem_t semaphore;
 
+// Each on a cache line of its own.
+static struct {
+    pthread_mutex_t mutex;
+} __attribute__((aligned(64))) sixteen[16];
+
 static volatile long counter;
 
 // Each operation has a loop of its own, so that the loop has nothing but the calls.
@@ -37,13 +42,35 @@ LOOP(spin, pthread_spin_lock(&spinlock); counter++; pthread_spin_unlock(&spinloc
 LOOP(post_wait, sem_post(&semaphore); counter++; sem_wait(&semaphore))
 LOOP(cond_signal, pthread_cond_signal(&cond); counter++)
 
+// A loop with as many call sites and locks as a server's request may have.
+#define SITE(i)                              \
+    pthread_mutex_lock(&sixteen[i].mutex);   \
+    counter++;                               \
+    pthread_mutex_unlock(&sixteen[i].mutex);
+#define FOUR_SITES(i) SITE(i) SITE(i + 1) SITE(i + 2) SITE(i + 3)
+
+static void sites(long pairs) {
+    for (long i = 0; i < pairs; i += 16) {
+        FOUR_SITES(0) FOUR_SITES(4) FOUR_SITES(8) FOUR_SITES(12)
+    }
+}
+
+// A try that is refused, since the thread has the mutex already.
+static void refused(long tries) {
+    pthread_mutex_lock(&mutex);
+    for (long i = 0; i < tries; i++) {
+        counter += pthread_mutex_trylock(&mutex) != 0;
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
 static const struct {
     const char *name;
     void (*loop)(long pairs);
 } operations[] = {
     {"lock", lock},       {"trylock", trylock},     {"read", read_lock},
     {"write", write_lock}, {"spin", spin},          {"semaphore", post_wait},
-    {"signal", cond_signal},
+    {"signal", cond_signal}, {"sites", sites},      {"refused", refused},
 };
 
 static void *sleep_on(void *unused) {
@@ -69,6 +96,7 @@ int main(int argc, char **argv) {
 
     pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
     sem_init(&semaphore, 0, 0);
+    for (int i = 0; i < 16; i++) pthread_mutex_init(&sixteen[i].mutex, NULL);
     if (threads > 1) {
         pthread_t second;
         require(pthread_create(&second, NULL, sleep_on, NULL) == 0, "pthread_create");

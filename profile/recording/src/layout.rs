@@ -49,7 +49,7 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this format. A reader refuses files of any other version.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// The value of [`Header::byte_order`]. On a machine of the other byte order it reads differently.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// The size of a page. The header has one page, so this is also the offset of the first region.

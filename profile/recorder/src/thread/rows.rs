@@ -19,8 +19,8 @@
 //! locks    (lock, ret, op, depth)         the others
 //! ```
 //!
-//! Calls that wait or are refused are slow anyway, so they are always counted in the row of their
-//! lock.
+//! Calls that wait are slow anyway, so they are always counted in the row of their lock. Refused
+//! tries are counted like acquisitions ([`polling`](crate::count)).
 
 use core::ptr::null_mut;
 

@@ -77,7 +77,8 @@ pub struct WaitRecord {
     /// included in any hold, but other threads had to wait for them too.
     pub own_ticks: u64,
     /// The sum of the times between refused tries, or between polls, that followed each other
-    /// within 5 microseconds, in ticks. During such a time the thread did nothing else.
+    /// within 5 microseconds, in ticks. Times in which the thread released a lock are left out, so
+    /// it did nothing else.
     pub spun_ticks: u64,
     /// In the record of a row for many locks ([`super::REST`]): how many of the refused tries have
     /// been added to the records of single locks.
