@@ -64,8 +64,8 @@ pub struct Figures {
     /// Try operations that were refused.
     pub refused: u64,
     /// Seconds that threads spent polling: the time between two refused tries, or two yields, if
-    /// one thread made them within 5 microseconds; and, according to samples, the time in loops
-    /// that only wait. `waited` does not include these seconds.
+    /// one thread made them within 5 microseconds and released no lock in between; and, according
+    /// to samples, the time in loops that only wait. `waited` does not include these seconds.
     pub spun: f64,
     /// Seconds that the recorder itself took while a thread held a lock for which it had waited.
     /// The time held does not include these seconds, but other threads' waits do.

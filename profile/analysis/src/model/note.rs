@@ -155,9 +155,8 @@ impl fmt::Display for Note {
             Note::SampledLocks { sites } => write!(
                 f,
                 "{} more locks than have their own counters: for each of these locks, \
-                 acquisitions without a wait are estimated from a sample, one in 128 to one in \
-                 512; sums, waits and \
-                 refused tries are exact",
+                 acquisitions without a wait and refused tries are estimated from a sample, one in \
+                 128 to one in 512; sums and waits are exact",
                 match sites {
                     1 => "a call site takes".to_owned(),
                     _ => format!("{sites} call sites take"),

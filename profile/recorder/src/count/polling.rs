@@ -92,6 +92,10 @@ unsafe fn move_to_lock(
     lock: usize,
     caller: Caller,
 ) {
+    // A signal handler that has interrupted the recorder leaves it to a later try.
+    if state.busy.is_set() {
+        return;
+    }
     // SAFETY: by this function's own condition. Records stay where they are.
     unsafe {
         let row = rows::of(op, lock, caller);
@@ -99,7 +103,6 @@ unsafe fn move_to_lock(
             return;
         }
         let Some(to) = records::waits_of(state, row) else { return };
-        // A signal handler that comes in between finds the thread busy, and moves nothing.
         let Some(_guard) = state.busy.set() else { return };
         let refused = (*from).refused - (*from).refused_moved;
         add(&raw mut (*to).refused, refused);

@@ -8,9 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use syncline_recording::{Class, Primitive};
-
 use crate::findings::evidence::{count, seconds, share};
+use crate::findings::waking::is_wait;
 use crate::model::{Finding, Process, Remedy, Rule, Stage};
 use crate::name;
 
@@ -91,12 +90,10 @@ fn waits_for_each<'a>(
     for (&site, &waited) in stages.flat_map(|stage| &stage.meanwhile) {
         *meanwhile.entry(site).or_default() += waited;
     }
-    let told = [Primitive::Condvar, Primitive::Semaphore, Primitive::Futex];
     let by_one = |&(number, _): &(usize, f64)| {
         let site = &process.sites[number];
-        let is_wait = site.op.class() == Class::Wait && told.contains(&site.op.primitive());
         let outside = matches!(site.by_thread[..], [(thread, _)] if !pool.contains(&thread));
-        is_wait && outside && site.figures.waits >= OFTEN
+        is_wait(site.op) && outside && site.figures.waits >= OFTEN
     };
     meanwhile.into_iter().filter(by_one).max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
@@ -108,13 +105,17 @@ mod tests {
     use super::*;
     use crate::findings::testing::{Drawn, Use, process};
 
+    fn drawn(alone: [f64; 2], together: f64, waited: f64) -> Drawn {
+        drawn_with(Op::CondWait, alone, together, waited)
+    }
+
     /// A run of ten seconds in which two workers work alone for `alone` seconds in all, and for
     /// `together` more at the same time. Meanwhile the first thread waits for `waited` seconds.
-    fn drawn(alone: [f64; 2], together: f64, waited: f64) -> Drawn {
+    fn drawn_with(op: Op, alone: [f64; 2], together: f64, waited: f64) -> Drawn {
         let mut drawn = process(10.0, 2);
         let first = drawn.threads("work", 2, 10.0);
-        let done = drawn.lock(Primitive::Condvar, "done");
-        let wait = drawn.site(Op::CondWait, "write at main.c:30");
+        let done = drawn.lock(op.primitive(), "done");
+        let wait = drawn.site(op, "write at main.c:30");
         drawn.uses(done, wait, Use { calls: 2_000, waits: 2_000, waited, ..Use::default() });
         drawn.by_thread(wait, [(0, 2_000)]);
         drawn.critical_path.seconds = 10.0;
@@ -138,6 +139,8 @@ mod tests {
     fn workers_that_get_one_piece_at_a_time_are_found() {
         assert_eq!(places(&drawn([4.0, 4.0], 0.0, 8.0)), ["write at main.c:30"]);
         assert_eq!(places(&drawn([1.7, 6.3], 0.0, 5.7)).len(), 1);
+        assert_eq!(places(&drawn_with(Op::SemWait, [4.0, 4.0], 0.0, 8.0)).len(), 1);
+        assert_eq!(places(&drawn_with(Op::MutexLock, [4.0, 4.0], 0.0, 8.0)).len(), 0);
     }
 
     #[test]
