@@ -99,8 +99,8 @@ impl Recent {
             if let Some(row) = entries[1].find(op, lock, caller, ret) {
                 return Some(row);
             }
-            let apart = entries.iter().find(|entry| entry.is_at(caller) && entry.path() != 0)?;
-            let value = *caller.wrapping_add(apart.path());
+            let distance = entries.iter().find_map(|entry| entry.path_at(caller))?;
+            let value = *caller.wrapping_add(distance);
             let Set(entries) = self.set_of_path(caller, ret, value);
             let find = |entry: &Entry| entry.find(op, lock, caller, ret);
             find(&entries[0]).or_else(|| find(&entries[1]))
@@ -129,12 +129,13 @@ impl Recent {
         let entry = mine.iter().chain(other).find(fits).unwrap_or(last);
         // A signal handler that runs in between finds an empty entry.
         entry.call.set(0);
+        entry.caller.set(0);
         compiler_fence(Ordering::SeqCst);
         entry.lock.set(lock);
         entry.row.set(row.map_addr(|at| at | usize::from(path) << (usize::BITS - ASIDE)));
+        compiler_fence(Ordering::SeqCst);
         let left = u16::try_from(sampling::until_next(lock, calls) - 1).unwrap_or(u16::MAX);
         entry.caller.set((caller.addr() as u64) << ASIDE | u64::from(left));
-        compiler_fence(Ordering::SeqCst);
         entry.call.set(word);
     }
 
@@ -174,9 +175,22 @@ impl Entry {
         self.caller.get() >> ASIDE == caller.addr() as u64
     }
 
+    /// The distance of the word that tells the path of a call with this `caller`; `None` if the entry
+    /// has none.
     #[inline(always)]
-    fn path(&self) -> usize {
-        self.row.get().addr() >> (usize::BITS - ASIDE)
+    fn path_at(&self, caller: *const usize) -> Option<usize> {
+        let distance = distance(self.row_before_caller());
+        (distance != 0 && self.is_at(caller)).then_some(distance)
+    }
+
+    /// The row and the distance. They are read before the caller: if a signal handler notes another
+    /// call in between, the caller differs. So a distance is never used with another `caller`, whose
+    /// stack may end before it.
+    #[inline(always)]
+    fn row_before_caller(&self) -> *mut Row {
+        let row = self.row.get();
+        compiler_fence(Ordering::SeqCst);
+        row
     }
 
     /// # Safety
@@ -189,21 +203,30 @@ impl Entry {
         caller: *const usize,
         ret: usize,
     ) -> Option<*mut Row> {
+        let row = self.row_before_caller();
         if !self.is_at(caller) {
             return None;
         }
         // SAFETY: the thread was in a call with the same `caller` when this distance was noted, and
         // the word lies between `caller` and the end of the stack.
-        let value = unsafe { *caller.wrapping_add(self.path()) };
+        let value = unsafe { *caller.wrapping_add(distance(row)) };
         let is_call = self.call.get() == word(op, ret, value);
         let is_lock = [lock as u64, REST].contains(&self.lock.get());
-        let counter = self.caller.get();
-        if !is_call || !is_lock || counter as u16 == 0 {
+        let left = self.caller.get() as u16;
+        if !is_call || !is_lock || left == 0 {
             return None;
         }
-        self.caller.set(counter - 1);
-        Some(self.row.get().map_addr(|at| at << ASIDE >> ASIDE))
+        // SAFETY: the lowest 16 bits of a word of this thread's own. Only they are written, since a
+        // signal handler may have noted another call meanwhile.
+        unsafe { self.caller.as_ptr().cast::<u16>().write(left - 1) };
+        Some(row.map_addr(|at| at << ASIDE >> ASIDE))
     }
+}
+
+/// The distance in a row's highest bits.
+#[inline(always)]
+fn distance(row: *mut Row) -> usize {
+    row.addr() >> (usize::BITS - ASIDE)
 }
 
 /// Combines what must be equal in two calls. `value` is the word that tells the path. If it is the
