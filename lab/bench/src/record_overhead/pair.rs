@@ -25,7 +25,7 @@ const AIM_NANOSECONDS: f64 = 5.0;
 const PAIRS: [(&str, &str, u32, bool); 10] = [
     (LOCK_ALONE, "lock", 1, true),
     (LOCK_OF_TWO, "lock", 2, true),
-    ("the same with 16 locks at 16 call sites", "sites", 2, true),
+    ("16 mutexes at 16 call sites", "sites", 2, true),
     ("mutex trylock + unlock", "trylock", 2, true),
     ("mutex trylock, refused", "refused", 2, false),
     ("rwlock read + unlock", "read", 2, true),
