@@ -35,7 +35,7 @@ use crate::programs::{self, Aims, Programs};
 use crate::recorder::Recorder;
 use crate::size::Size;
 use crate::statistics::geometric_mean;
-use crate::table;
+use crate::table::Table;
 
 const PROGRAMS: &str = "Programs";
 const MEAN: &str = "geometric mean";
@@ -85,7 +85,9 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     cases.extend(programs.cases()?);
     let names: Vec<String> = cases.iter().map(|case: &Case| case.name.clone()).collect();
 
-    let mut rows = compare::run(cases)?;
+    println!("What recording costs: without and with it, in turn; medians over the pairs of runs");
+    let mut table = Table::new("without", "with");
+    let mut rows = compare::run_showing(cases, 1, |rows| table.print(rows))?;
     let of = |section: &str, measure: &str| -> Vec<&Row> {
         rows.iter().filter(|row| row.section == section && row.measure.label == measure).collect()
     };
@@ -93,10 +95,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         of(shapes::SECTION, programs::CPU).iter().map(|row| row.change().median).collect();
     let means = [programs::WALL, programs::CPU, programs::PEAK]
         .map(|measure| Row::mean(MEAN, &of(PROGRAMS, measure)));
+    table.print(&means);
     rows.extend(means);
-
-    println!("What recording costs: without and with it, in turn; medians over the pairs of runs");
-    table::print("without", "with", &rows);
     print_acquisitions(&lab, &recorder, &names)?;
 
     let change = |case: &str, measure: &str| {
