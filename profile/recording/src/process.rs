@@ -25,6 +25,13 @@ pub struct Row {
     pub sampled: bool,
 }
 
+impl Row {
+    /// How many tries were refused.
+    pub(crate) fn refused(&self) -> u64 {
+        self.waits.as_deref().map_or(0, |waits| waits.refused)
+    }
+}
+
 /// A thread, its rows and its events.
 #[derive(Clone, Debug)]
 pub struct Thread {

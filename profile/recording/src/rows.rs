@@ -174,10 +174,7 @@ fn share_out(rows: &mut [Row], rests: &HashMap<(u64, Op), Rest>) {
     if rests.is_empty() {
         return;
     }
-    let uses = |row: &Row| {
-        let refused = row.waits.as_deref().map_or(0, |waits| waits.refused);
-        row.counts.calls.saturating_add(refused)
-    };
+    let uses = |row: &Row| row.counts.calls.saturating_add(row.refused());
     for row in rows {
         let call = (row.counts.ret, row.op);
         row.sampled = rests.contains_key(&call);

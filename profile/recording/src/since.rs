@@ -141,10 +141,9 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
             rows.push(row.clone());
             continue;
         };
-        let refused = |row: &Row| row.waits.as_deref().map_or(0, |waits| waits.refused);
         let missing = [
             was.counts.calls.saturating_sub(row.counts.calls),
-            refused(was).saturating_sub(refused(row)),
+            was.refused().saturating_sub(row.refused()),
         ];
         if missing != [0, 0] {
             let sums = owed.entry((row.counts.ret, row.op)).or_default();
@@ -155,7 +154,8 @@ fn rows_since(now: &Thread, was: &Thread, from: u64) -> Vec<Row> {
     pay(&mut rows, owed);
     wait_from(&mut rows, &now.record, &was.record, from);
     let is_used = |row: &Row| {
-        row.counts.calls > 0 || row.waits.as_ref().is_some_and(|w| w.waits > 0 || w.refused > 0)
+        let waited = row.waits.as_ref().is_some_and(|waits| waits.waits > 0);
+        row.counts.calls > 0 || waited || row.refused() > 0
     };
     let used: HashSet<u64> = rows
         .iter()

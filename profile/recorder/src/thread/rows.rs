@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Calls that wait are slow anyway, so they are always counted in the row of their lock. Refused
-//! tries are counted like acquisitions ([`polling`](crate::count)).
+//! tries are not, and are counted like acquisitions.
 
 use core::ptr::null_mut;
 
