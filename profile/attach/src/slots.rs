@@ -11,7 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use syncline_recording::live::{DLSYM, Slot};
+use syncline_recording::live::Slot;
 
 use crate::maps;
 use crate::memory::Memory;
@@ -41,12 +41,7 @@ pub fn find(memory: Memory, modules: &[Module], recorder: u64) -> Result<Found, 
     let Some((_, own)) = all().find(|(module, _)| module.range.start == recorder) else {
         return Ok(Found { slots: Vec::new(), pointers: 0 });
     };
-    let mut ours = own.functions();
-    // The recorder's `dlsym` is exported under another name, because a program that is started by
-    // `record` keeps the C library's `dlsym`.
-    if let Some(&dlsym) = ours.get(DLSYM) {
-        ours.insert("dlsym", dlsym);
-    }
+    let ours = own.functions();
     let mut theirs: HashMap<&str, u64> = HashMap::new();
     for (_, symbols) in all().skip(1).filter(|(module, _)| module.range.start != recorder) {
         for (name, (at, _)) in symbols.functions() {

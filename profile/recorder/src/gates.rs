@@ -1,13 +1,17 @@
-//! Intercepts `dlsym` while the recorder is attached to the process.
+//! Intercepts `dlsym`, for programs that ask for a function which we interpose.
 //!
-//! If a program asks for a function that we interpose, it gets a gate: a few instructions that lead
-//! to our function, or after the end of the recording to the function that the program would have
-//! got. The program may keep the gate and call it at any time, but no thread may enter our
-//! functions after the end ([`crate::live`]).
+//! A program that asks in the search order of all modules gets our function anyway if the recorder
+//! was preloaded. It does not if it asks a certain library, as programs do that open the C library's
+//! threads themselves (those of Free Pascal, for example). Then it gets our function from here.
+//!
+//! If the recorder was attached to a running process, the program gets a gate: a few instructions
+//! that lead to our function, or after the end of the recording to the function that the program
+//! would have got. The program may keep the gate and call it at any time, but no thread may enter
+//! our functions after the end ([`crate::live`]).
 
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use syncline_interpose::{Symbol, next_definition, own_definition};
 
@@ -17,6 +21,10 @@ const GATE_BYTES: usize = 32;
 
 /// 1 while the gates lead to our functions.
 static OPEN: AtomicU32 = AtomicU32::new(0);
+/// Whether the recorder records this process from its start to its end, so that no gates are needed.
+///
+/// Relaxed: it is written before the program's threads exist, and says nothing about other data.
+static NEEDLESS: AtomicBool = AtomicBool::new(false);
 /// Targets of each gate: our function, and the one that the program would have got.
 static OURS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
 static THEIRS: [AtomicPtr<c_void>; GATES] = [const { AtomicPtr::new(null_mut()) }; GATES];
@@ -46,6 +54,12 @@ extern "C" fn gates() {
     )
 }
 
+/// From now on gives the program our functions themselves. Called in a process that is recorded from
+/// its start to its end.
+pub fn are_needless() {
+    NEEDLESS.store(true, Ordering::Relaxed);
+}
+
 /// Opens or closes all gates.
 pub fn set_open(open: bool) {
     OPEN.store(open.into(), Ordering::SeqCst);
@@ -68,7 +82,7 @@ fn gate(ours: *mut c_void, theirs: *mut c_void) -> Option<*mut c_void> {
     Some((gates as *mut c_void).wrapping_byte_add(number * GATE_BYTES))
 }
 
-/// Tells [`syncline_live_dlsym`] to return `answer` or, if that is null, to go on to `real`.
+/// Tells [`dlsym`] to return `answer` or, if that is null, to go on to `real`.
 #[repr(C)]
 struct Decision {
     answer: *mut c_void,
@@ -76,11 +90,14 @@ struct Decision {
 }
 
 /// Decides what `dlsym` returns. The answer for `RTLD_NEXT` depends on which module asks, so the C
-/// library gives it.
+/// library gives it. Its answer also stays if it is not the function that we would call: a library
+/// that interposes the same functions may ask for the C library's, and ours would call that library
+/// again.
 unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> Decision {
     let real = DLSYM.get();
     let answer = || {
-        if OPEN.load(Ordering::SeqCst) == 0 || handle == libc::RTLD_NEXT {
+        let needless = NEEDLESS.load(Ordering::Relaxed);
+        if !needless && OPEN.load(Ordering::SeqCst) == 0 || handle == libc::RTLD_NEXT {
             return None;
         }
         // SAFETY: the name that the program asks for ends in a zero byte.
@@ -96,21 +113,21 @@ unsafe extern "C" fn decide(handle: *mut c_void, name: *const c_char) -> Decisio
                 core::mem::transmute(real);
             dlsym(handle, name)
         };
-        if found.is_null() || found != theirs { None } else { gate(ours, theirs) }
+        if found.is_null() || found != theirs {
+            return None;
+        }
+        if needless { Some(ours) } else { gate(ours, theirs) }
     };
     Decision { answer: answer().unwrap_or(null_mut()), real }
 }
 
-/// Replaces `dlsym` while the recorder is attached to the process.
+/// Stands in front of the C library's `dlsym`.
 ///
 /// # Safety
 /// Same requirements as `dlsym`.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-pub unsafe extern "C" fn syncline_live_dlsym(
-    handle: *mut c_void,
-    name: *const c_char,
-) -> *mut c_void {
+pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     core::arch::naked_asm!(
         "push rdi",
         "push rsi",

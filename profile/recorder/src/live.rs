@@ -62,6 +62,7 @@ real! {
 
 /// Notes that the recorder was preloaded, so that no command attaches to this process.
 pub fn is_preloaded() {
+    gates::are_needless();
     STATE.stage.store(PRELOADED, SeqCst);
 }
 

@@ -49,7 +49,7 @@ pub use wait::{BLOCKERS, BUCKETS, Blocker, FIRST_BUCKET_LOG2, WaitRecord, bucket
 /// The first eight bytes of a file.
 pub const MAGIC: [u8; 8] = *b"SYNCLINE";
 /// The version of this format. A reader refuses files of any other version.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 /// The value of [`Header::byte_order`]. On a machine of the other byte order it reads differently.
 pub const BYTE_ORDER: u32 = 0x0102_0304;
 /// The size of a page. The header has one page, so this is also the offset of the first region.
@@ -380,6 +380,8 @@ pub const EVENT_WAIT: u8 = 1;
 pub const EVENT_HOLD: u8 = 2;
 /// [`EventRecord::who`]: the thread is unknown, or there is none.
 pub const NOBODY: u16 = u16::MAX;
+/// [`EventRecord::who`]: no thread, but a signal ended the wait.
+pub const SIGNAL: u16 = u16::MAX - 1;
 
 /// An event in a thread's log: a wait, or, if [`Header::timeline`] is set, also a hold of a lock.
 /// If a wait releases the lock, as that for a condition does, the hold ends before the wait and
@@ -395,8 +397,8 @@ pub struct EventRecord {
     pub lock: u64,
     /// The number of the stack of the acquisition or the wait; 0 if there is none.
     pub stack: u32,
-    /// For a wait, the index of the thread that held the lock or that woke this one; [`NOBODY`] if
-    /// that is unknown, and for a hold.
+    /// For a wait, the index of the thread that held the lock or that woke this one; [`SIGNAL`]
+    /// if a signal ended the wait; [`NOBODY`] if that is unknown, and for a hold.
     pub who: u16,
     /// The operation's code.
     pub op: u8,

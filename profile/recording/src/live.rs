@@ -36,8 +36,6 @@ pub const END: &str = "syncline_live_end";
 /// `int syncline_live_rest(void)`: forgets the recording. Must be called only when no thread runs
 /// code of the recorder.
 pub const REST: &str = "syncline_live_rest";
-/// The symbol of the function to which slots of `dlsym` are pointed.
-pub const DLSYM: &str = "syncline_live_dlsym";
 
 /// A result of [`BEGIN`]: the request has another version of the protocol.
 pub const REFUSED_VERSION: i32 = 1;

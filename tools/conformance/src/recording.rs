@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row};
+use syncline_recording::layout::{BLOCKERS, Blocker, NOBODY, PROCESS_EXITED, Row, SIGNAL};
 use syncline_recording::{Op, ProcessFile, Thread, Windows, process_files};
 use tempfile::TempDir;
 
@@ -187,7 +187,9 @@ fn assert_log_complete(process: &ProcessFile, thread: &Thread) {
     for event in &thread.log {
         assert!(event.began <= event.ended && event.ended >= process.header.started);
         let who = usize::from(event.who);
-        assert!(event.who == NOBODY || who < process.header.threads.count as usize);
+        assert!(
+            [NOBODY, SIGNAL].contains(&event.who) || who < process.header.threads.count as usize
+        );
         assert!(!process.stack(event.stack).is_empty(), "an event has a stack");
     }
 }

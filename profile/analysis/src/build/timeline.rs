@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, NOBODY};
+use syncline_recording::layout::{EVENT_HOLD, EVENT_WAIT, EventRecord, SIGNAL};
 use syncline_recording::{Op, Primitive, ProcessFile, Windows};
 
 use super::clock::Clock;
@@ -58,9 +58,8 @@ pub fn timeline(
             lock: locks.get(&(op.primitive(), event.lock)).copied(),
             site: site.map(|site| site_numbers[site]),
             stack: stacks.of_call(Some(thread), event.stack, event.lock),
-            by: (event.who != NOBODY)
-                .then(|| threads.get(&u32::from(event.who)).copied())
-                .flatten(),
+            by: threads.get(&u32::from(event.who)).copied().filter(|_| event.who < SIGNAL),
+            interrupted: event.who == SIGNAL,
         }
     };
     Timeline {

@@ -5,9 +5,12 @@
 //! condition whose last signal came too early. If none does, and all threads have waited for long,
 //! all of them are reported. Otherwise there may be a lock whose holder waits for an event that no
 //! other thread seems able to bring about.
+//!
+//! A process that ended by itself had no such threads at its end, but perhaps until a signal came.
 
 mod abandoned;
 mod held_wait;
+mod interrupted;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,12 +25,20 @@ use self::waits::{
 use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
 
-/// All deadlocks and abandoned locks; if there are none, other waits that will not end. Empty if the process has
-/// exited or executed another program.
+/// All deadlocks and abandoned locks; if there are none, other waits that will not end. If the
+/// process has exited or executed another program, those that only a signal has ended.
 pub fn find(process: &Process) -> Vec<Stuck> {
-    if process.state.is_own_end() {
-        return Vec::new();
+    if !process.state.is_own_end() {
+        return at_the_end(process);
     }
+    let mut stuck = interrupted::before_signal(process).map_or(Vec::new(), |p| at_the_end(&p));
+    for one in &mut stuck {
+        one.why.push_str(" A signal ended this, and the process with it.");
+    }
+    stuck
+}
+
+fn at_the_end(process: &Process) -> Vec<Stuck> {
     let mut stuck = deadlocks(process);
     stuck.extend(abandoned::find(process));
     if stuck.is_empty() {

@@ -201,6 +201,7 @@ fn span(began: u32, ended: u32, lock: usize, by: Option<usize>) -> Span {
         site: Some(lock),
         stack: 0,
         by,
+        interrupted: false,
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Span {
     /// For a wait: index in [`super::Process::threads`] of the thread that held the lock, or ended
     /// the wait; `None` if unknown.
     pub by: Option<usize>,
+    /// Whether a signal ended the wait.
+    pub interrupted: bool,
 }
 
 /// What a thread does during a span.

@@ -15,7 +15,17 @@ fn wait(
     let op = drawn.sites[site].op;
     let lock = drawn.locks.iter().position(|lock| lock.sites.iter().any(|used| used.site == site));
     let activity = Activity::Wait;
-    let span = Span { began, ended, activity, op, lock, site: Some(site), stack: 0, by };
+    let span = Span {
+        began,
+        ended,
+        activity,
+        op,
+        lock,
+        site: Some(site),
+        stack: 0,
+        by,
+        interrupted: false,
+    };
     let threads = drawn.threads.len();
     drawn.timeline.threads.resize_with(threads, Vec::new);
     drawn.timeline.threads[thread].push(span);

@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use syncline_recording::layout::{EVENT_WAIT, EventRecord, Header, NOBODY, Row, bucket};
+use syncline_recording::layout::{EVENT_WAIT, EventRecord, Header, NOBODY, Row, SIGNAL, bucket};
 
 use crate::count::holder::blame;
 use crate::count::outcome::Outcome;
@@ -33,17 +33,23 @@ pub unsafe fn add(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &O
     }
 }
 
-/// Adds a wait to the thread's log, with the ticks at which it began and ended. The thread `who`
-/// ended it.
+/// What ended a wait, as the log has it: [`SIGNAL`], the index of a thread, or [`NOBODY`].
+pub fn ended_by(outcome: &Outcome, thread: Option<u32>) -> u16 {
+    match outcome {
+        Outcome::Interrupted => SIGNAL,
+        _ => {
+            let who = thread.and_then(|thread| u16::try_from(thread).ok());
+            who.filter(|&who| who < SIGNAL).unwrap_or(NOBODY)
+        }
+    }
+}
+
+/// Adds a wait to the thread's log, with the ticks at which it began and ended, and what
+/// [ended it](ended_by).
 ///
 /// # Safety
 /// The state and the row are this thread's own.
-pub unsafe fn log(
-    state: &ThreadState,
-    row: *mut Row,
-    (began, ended): (u64, u64),
-    who: Option<u32>,
-) {
+pub unsafe fn log(state: &ThreadState, row: *mut Row, (began, ended): (u64, u64), who: u16) {
     // SAFETY: by this function's own condition.
     unsafe {
         let event = EventRecord {
@@ -51,7 +57,7 @@ pub unsafe fn log(
             ended,
             lock: (*row).lock,
             stack: (*row).stack,
-            who: who.and_then(|who| u16::try_from(who).ok()).unwrap_or(NOBODY),
+            who,
             op: (*row).key as u8,
             kind: EVENT_WAIT,
         };

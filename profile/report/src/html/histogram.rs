@@ -136,6 +136,7 @@ mod tests {
             site: None,
             stack: 0,
             by: None,
+            interrupted: false,
         };
         let threads = vec![vec![hold(0.0), hold(100e-9)], vec![hold(200e-9), hold(210e-9)]];
         let histogram = holds(&Timeline { threads, ..Timeline::default() });

@@ -121,8 +121,11 @@ pub fn remaining(process: &Process, out: &mut impl Write, style: &Style) -> io::
         paragraph("     ?  ", &printable(&text), out, style)?;
     }
     if !idle.is_empty() {
-        let remark = "these waits do not delay the run";
-        heading("NOTHING TO DO", remark, out, style)?;
+        let (title, remark) = match process.state.is_own_end() {
+            true => ("NOTHING TO DO", "these waits do not delay the run"),
+            false => ("WAITS", "for something to do; or, if the run hung, for what never came"),
+        };
+        heading(title, remark, out, style)?;
     }
     for one in idle.iter().take(IDLE) {
         let place = place(process, one);

@@ -37,6 +37,7 @@ fn large() -> Process {
             site: Some(0),
             stack: 1,
             by: Some(2),
+            interrupted: false,
         };
         (0..10_000).map(span).collect()
     };

@@ -75,6 +75,8 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     let (mutex, [takes, gives]) = mutexes
         .filter(|(_, lock)| lock.primitive == Primitive::Mutex && !lock.sampled)
         .find_map(|(number, mutex)| {
+            let give: Vec<&str> =
+                give.iter().copied().chain(jumped_from(process, mutex, &wakes)).collect();
             let functions =
                 || [&[take][..], &give].map(|functions| Side::at(process, mutex, functions));
             let functions = (!give.is_empty()).then(functions);
@@ -206,6 +208,25 @@ fn locked_in<'a>(
     })
 }
 
+/// The functions that lock the mutex, and that seem to have ended before one of these wake-ups: a
+/// function whose last act is the wake-up jumps there, so the call seems to come from the
+/// function's caller. The function has locked the mutex in that same call.
+fn jumped_from<'a>(
+    process: &'a Process,
+    mutex: &'a Lock,
+    wakes: &[&SiteUse],
+) -> impl Iterator<Item = &'a str> {
+    let addresses = move |site: usize, at: usize| {
+        let stacks = process.sites[site].stacks.iter();
+        stacks.filter_map(move |&stack| process.stacks.get(stack)?.addresses.get(at).copied())
+    };
+    let callers: BTreeSet<u64> = wakes.iter().flat_map(|used| addresses(used.site, 0)).collect();
+    let locked = mutex.uses(Class::Acquire).map(|used| used.site);
+    locked
+        .filter(move |&site| addresses(site, 1).any(|caller| callers.contains(&caller)))
+        .filter_map(|site| process.function_of(&process.sites[site]))
+}
+
 /// The call sites that lock the mutexes under which nearly all of these acquisitions are made.
 fn line(process: &Process, takes: &Side) -> Vec<usize> {
     let mut under: BTreeMap<usize, u64> = BTreeMap::new();
@@ -322,6 +343,34 @@ mod tests {
         assert!(findings[0].locks.contains(&another), "{:?}", findings[0].locks);
         let waits = findings[0].evidence.iter().find(|of| of.what == "waits");
         assert_eq!(waits.map(|waits| waits.value), Some(800.0));
+    }
+
+    /// Modelled on SOCI, whose pool jumps to the signal when it takes a connection back.
+    #[test]
+    fn a_signal_that_the_compiler_made_a_jump_to_belongs_to_the_function_that_locked() {
+        let found = |called_from: &str| {
+            let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
+            let at = |op, last: bool| {
+                let sites = drawn.sites.iter().enumerate().filter(|(_, site)| site.op == op);
+                let mut sites = sites.map(|(number, _)| number);
+                if last { sites.last() } else { sites.next() }.expect("a site")
+            };
+            let (given, signal) = (at(Op::MutexLock, true), at(Op::CondSignal, false));
+            let caller = drawn.stack("leave at session.c:50");
+            let frame = drawn.stacks[caller].frames[0];
+            drawn.sites[signal].stacks = vec![caller];
+            drawn.sites[signal].frame = Some(frame);
+            let other = drawn.stack(called_from);
+            let address = match called_from {
+                "leave at session.c:50" => drawn.stacks[caller].addresses[0],
+                _ => drawn.stacks[other].addresses[0],
+            };
+            let stack = drawn.sites[given].stacks[0];
+            drawn.stacks[stack].addresses.push(address);
+            find(&drawn).len()
+        };
+        assert_eq!(found("leave at session.c:50"), 1);
+        assert_eq!(found("look at session.c:70"), 0, "another caller");
     }
 
     /// The number of findings if threads lock a mutex, signal a condition and wait for it, all in

@@ -295,6 +295,7 @@ mod tests {
                 site: None,
                 stack: 0,
                 by: Some(waker),
+                interrupted: false,
             };
             drawn.timeline.threads[1].push(wait);
         };

@@ -256,6 +256,7 @@ mod tests {
                     site: Some(0),
                     stack: 0,
                     by: None,
+                    interrupted: false,
                 }
             };
             drawn.timeline.threads = vec![(0..900).map(wait).collect()];

@@ -108,7 +108,17 @@ mod tests {
     fn span(began: f64, length: f64, activity: Activity) -> Span {
         let op = Op::MutexLock;
         let ended = began + length;
-        Span { began, ended, activity, op, lock: None, site: None, stack: 0, by: None }
+        Span {
+            began,
+            ended,
+            activity,
+            op,
+            lock: None,
+            site: None,
+            stack: 0,
+            by: None,
+            interrupted: false,
+        }
     }
 
     #[test]

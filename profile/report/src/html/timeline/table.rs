@@ -75,6 +75,7 @@ mod tests {
             site: None,
             stack: 0,
             by: None,
+            interrupted: false,
         };
         let spans = [hold(1.0, 2.0), hold(0.0, 5.0), hold(4.0, 6.0), hold(8.0, 9.0)];
         assert_eq!(covered(spans.iter()), 7.0);

@@ -209,6 +209,7 @@ fn timeline(p: &mut Process) {
         site: Some(site),
         stack: site + 1,
         by,
+        interrupted: false,
     };
     p.timeline = Timeline {
         holds: true,
