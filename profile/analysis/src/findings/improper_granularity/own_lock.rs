@@ -350,10 +350,10 @@ mod tests {
     fn a_signal_that_the_compiler_made_a_jump_to_belongs_to_the_function_that_locked() {
         let found = |called_from: &str| {
             let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
-            let at = |op, last: bool| {
+            let at = |op, last: bool| -> usize {
                 let sites = drawn.sites.iter().enumerate().filter(|(_, site)| site.op == op);
                 let mut sites = sites.map(|(number, _)| number);
-                if last { sites.last() } else { sites.next() }.expect("a site")
+                if last { sites.next_back() } else { sites.next() }.expect("a site")
             };
             let (given, signal) = (at(Op::MutexLock, true), at(Op::CondSignal, false));
             let caller = drawn.stack("leave at session.c:50");
