@@ -1,7 +1,10 @@
-/* Threads that can't go on, until an alarm ends the process: stuck MODE [SECONDS]. */
+/* Threads that can't go on, until an alarm ends the process: stuck MODE [SECONDS]. With the mode
+   `interrupted`, the process ends by itself when the alarm has come. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -94,6 +97,31 @@ static void *forgets(void *argument) {
     return argument;
 }
 
+static sem_t request, answer;
+
+static void nothing(int number) { (void)number; }
+
+static void *waits_for_requests(void *argument) {
+    while (sem_wait(&request) != 0) {
+    }
+    return argument;
+}
+
+/* The first thread waits for an answer until a signal comes. */
+static void ends_at_a_signal(void) {
+    sigset_t alarms;
+    pthread_t other;
+    struct sigaction action = {.sa_handler = nothing};
+    sigaction(SIGALRM, &action, NULL);
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    pthread_create(&other, NULL, waits_for_requests, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    while (sem_wait(&answer) == 0) {
+    }
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     pthread_t one, other;
@@ -121,6 +149,8 @@ int main(int argc, char **argv) {
         pthread_join(one, NULL);
         pthread_create(&other, NULL, one_lock, NULL);
         pthread_join(other, NULL);
+    } else if (strcmp(mode, "interrupted") == 0) {
+        ends_at_a_signal();
     } else if (strcmp(mode, "lost") == 0) {
         pthread_create(&one, NULL, announce, NULL);
         pthread_join(one, NULL);

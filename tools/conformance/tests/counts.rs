@@ -35,6 +35,11 @@ fn mutexes_under_contention() {
 }
 
 #[test]
+fn functions_that_the_program_asks_the_c_library_for() {
+    exact("asks_libc.c");
+}
+
+#[test]
 fn reader_writer_locks() {
     exact("rwlock.c");
 }

@@ -15,9 +15,14 @@ use syncline_conformance::{Case, Program, preload_library, scratch, syncline};
 /// Records `stuck MODE`, which an alarm ends. Returns the problems that the report has about
 /// threads that can't go on: for each its kind, the number of threads, and the explanation.
 fn stuck(mode: &str) -> Vec<(String, usize, String)> {
-    let folder = scratch();
     // The status as in a shell: 128 plus the number of SIGALRM.
-    let case = Case::new(&Program::compile("stuck.c")).arg(mode).status(142);
+    stuck_until("2", mode, 142)
+}
+
+/// Like [`stuck`], with an alarm after so many seconds, after which the program ends with `status`.
+fn stuck_until(seconds: &str, mode: &str, status: i32) -> Vec<(String, usize, String)> {
+    let folder = scratch();
+    let case = Case::new(&Program::compile("stuck.c")).args([mode, seconds]).status(status);
     case.recorded_to(folder.path());
     let mut report = Command::new(syncline());
     report.args(["report", "--json"]).arg(folder.path().join("recording"));
@@ -41,8 +46,8 @@ fn two_threads_in_opposite_order_are_a_deadlock() {
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 2), "{why}");
     for (waits, lock, holder) in [
-        ("first_then_second  stuck.c:19", "mutex second", "second_then_first  stuck.c:24"),
-        ("second_then_first  stuck.c:26", "mutex first", "first_then_second  stuck.c:17"),
+        ("first_then_second  stuck.c:22", "mutex second", "second_then_first  stuck.c:27"),
+        ("second_then_first  stuck.c:29", "mutex first", "first_then_second  stuck.c:20"),
     ] {
         let waits = why.find(waits).unwrap_or_else(|| panic!("{waits}: {why}"));
         let rest = &why[waits..];
@@ -56,7 +61,7 @@ fn a_thread_that_locks_twice_is_a_deadlock() {
     let found = stuck("itself");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 1), "{why}");
-    assert!(why.contains("which itself holds from twice  stuck.c:31"), "{why}");
+    assert!(why.contains("which itself holds from twice  stuck.c:34"), "{why}");
 }
 
 /// In a process with a single thread, the C library locks without an atomic instruction.
@@ -73,8 +78,8 @@ fn a_join_with_a_lock_held_that_the_other_thread_needs_is_a_deadlock() {
     let found = stuck("join");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "deadlock", 2), "{why}");
-    assert!(why.contains("waits at join_with_lock  stuck.c:68 for the end of thread"), "{why}");
-    assert!(why.contains("holds from join_with_lock  stuck.c:66"), "{why}");
+    assert!(why.contains("waits at join_with_lock  stuck.c:71 for the end of thread"), "{why}");
+    assert!(why.contains("holds from join_with_lock  stuck.c:69"), "{why}");
 }
 
 /// A third thread sleeps in `write` all the time.
@@ -83,8 +88,8 @@ fn a_condition_that_is_waited_for_with_a_lock_held_is_a_likely_deadlock() {
     let found = stuck("held");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "likely_deadlock", 2), "{why}");
-    assert!(why.contains("waits at one_lock  stuck.c:59 for mutex first"), "{why}");
-    assert!(why.contains("waits at wait_with_lock  stuck.c:78 for condvar ready"), "{why}");
+    assert!(why.contains("waits at one_lock  stuck.c:62 for mutex first"), "{why}");
+    assert!(why.contains("waits at wait_with_lock  stuck.c:81 for condvar ready"), "{why}");
     assert!(why.contains("sleeps in write at writes"), "{why}");
 }
 
@@ -93,8 +98,8 @@ fn a_lock_whose_holder_has_ended_is_abandoned() {
     let found = stuck("ended");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "abandoned_lock", 1), "{why}");
-    assert!(why.contains("waits at one_lock  stuck.c:59 for mutex first"), "{why}");
-    assert!(why.contains("acquired it at forgets  stuck.c:93, and has ended"), "{why}");
+    assert!(why.contains("waits at one_lock  stuck.c:62 for mutex first"), "{why}");
+    assert!(why.contains("acquired it at forgets  stuck.c:96, and has ended"), "{why}");
 }
 
 #[test]
@@ -102,8 +107,20 @@ fn a_lock_of_the_programs_own_stops_everything() {
     let found = stuck("own");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "standstill", 2), "{why}");
-    assert!(why.contains("waits at own_lock_twice  stuck.c:54 (futex)"), "{why}");
+    assert!(why.contains("waits at own_lock_twice  stuck.c:57 (futex)"), "{why}");
     assert!(why.contains("waits at main  stuck.c:"), "{why}");
+}
+
+/// As a program that hangs may end when its user interrupts it.
+#[test]
+fn a_standstill_that_a_signal_has_ended() {
+    let found = stuck_until("4", "interrupted", 0);
+    let (trap, threads, why) = &found[0];
+    assert_eq!((found.len(), &trap[..], *threads), (1, "standstill", 2), "{why}");
+    assert!(why.contains("waits at ends_at_a_signal  stuck.c:"), "{why}");
+    assert!(why.contains("waits at waits_for_requests  stuck.c:"), "{why}");
+    assert!(why.contains("A signal ended this"), "{why}");
+    assert!(stuck_until("2", "interrupted", 0).is_empty(), "the user has hardly waited");
 }
 
 /// `timeout` ends the program. Only the process that started the program knows how long the program
@@ -129,8 +146,8 @@ fn a_signal_before_the_wait_is_a_lost_wake_up() {
     let found = stuck("lost");
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "lost_wake_up", 1), "{why}");
-    assert!(why.contains("wait_too_late  stuck.c:47"), "{why}");
-    assert!(why.contains("announce  stuck.c:40"), "{why}");
+    assert!(why.contains("wait_too_late  stuck.c:50"), "{why}");
+    assert!(why.contains("announce  stuck.c:43"), "{why}");
 }
 
 #[test]
@@ -175,8 +192,8 @@ impl Drop for Hanging {
 #[test]
 fn a_hanging_program_is_reported_while_it_runs() {
     for (mode, trap, line) in [
-        ("deadlock", "DEADLOCK", "second_then_first  stuck.c:26"),
-        ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:47"),
+        ("deadlock", "DEADLOCK", "second_then_first  stuck.c:29"),
+        ("lost", "LOST WAKE-UP", "wait_too_late  stuck.c:50"),
     ] {
         let folder = scratch();
         let folder = folder.path().join("recording");
