@@ -102,24 +102,13 @@ static sem_t request, answer;
 static void nothing(int number) { (void)number; }
 
 static void *waits_for_requests(void *argument) {
-    while (sem_wait(&request) != 0) {
-    }
-    return argument;
-}
-
-/* The first thread waits for an answer until a signal comes. */
-static void ends_at_a_signal(void) {
     sigset_t alarms;
-    pthread_t other;
-    struct sigaction action = {.sa_handler = nothing};
-    sigaction(SIGALRM, &action, NULL);
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
     pthread_sigmask(SIG_BLOCK, &alarms, NULL);
-    pthread_create(&other, NULL, waits_for_requests, NULL);
-    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-    while (sem_wait(&answer) == 0) {
+    while (sem_wait(&request) != 0) {
     }
+    return argument;
 }
 
 int main(int argc, char **argv) {
@@ -150,7 +139,11 @@ int main(int argc, char **argv) {
         pthread_create(&other, NULL, one_lock, NULL);
         pthread_join(other, NULL);
     } else if (strcmp(mode, "interrupted") == 0) {
-        ends_at_a_signal();
+        /* The first thread waits for an answer until a signal comes. */
+        sigaction(SIGALRM, &(struct sigaction){.sa_handler = nothing}, NULL);
+        pthread_create(&other, NULL, waits_for_requests, NULL);
+        while (sem_wait(&answer) == 0) {
+        }
     } else if (strcmp(mode, "lost") == 0) {
         pthread_create(&one, NULL, announce, NULL);
         pthread_join(one, NULL);

@@ -117,7 +117,7 @@ fn a_standstill_that_a_signal_has_ended() {
     let found = stuck_until("4", "interrupted", 0);
     let (trap, threads, why) = &found[0];
     assert_eq!((found.len(), &trap[..], *threads), (1, "standstill", 2), "{why}");
-    assert!(why.contains("waits at ends_at_a_signal  stuck.c:"), "{why}");
+    assert!(why.contains("waits at main  stuck.c:145 (semaphore)"), "{why}");
     assert!(why.contains("waits at waits_for_requests  stuck.c:"), "{why}");
     assert!(why.contains("A signal ended this"), "{why}");
     assert!(stuck_until("2", "interrupted", 0).is_empty(), "the user has hardly waited");
