@@ -6,7 +6,7 @@
 #include "workload.h"
 
 enum { RECORDS = 64, BATCHES_AT_ONCE = 2 };
-static const long BATCHES = 100, CORRECTING = 60000, COMPRESSING = 30000;
+static const long BATCHES = 200, CORRECTING = 60000, COMPRESSING = 30000;
 
 struct batch {
     uint64_t records[RECORDS];

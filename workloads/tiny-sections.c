@@ -15,7 +15,7 @@ static const int neighbours[NEIGHBOURS] = {1, -1, WIDTH, -WIDTH};
 
 static void add_density(int cell, long share) {
     if (fixed) {
-        __atomic_fetch_add(&density[cell], share, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&density[cell], share, __ATOMIC_RELAXED); /* REMAINS busy-atomics */
         return;
     }
     pthread_mutex_lock(&locks[cell]); /* FINDING atomic-instead */
