@@ -69,14 +69,15 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
     let wait = condition.uses(Class::Wait).max_by(|a, b| a.waited.total_cmp(&b.waited))?;
     let take = process.function_of(&process.sites[wait.site])?;
     let wakes: Vec<&SiteUse> = condition.uses(Class::Notify).collect();
-    let functions = wakes.iter().filter_map(|used| process.function_of(&process.sites[used.site]));
-    let give: Vec<&str> = functions.filter(|&function| function != take).collect();
+    let wakers = process.functions_of(wakes.iter().map(|used| &process.sites[used.site]));
+    let woken_at: BTreeSet<u64> =
+        wakes.iter().flat_map(|used| addresses(process, used.site, 0)).collect();
     let mutexes = process.locks.iter().enumerate();
     let (mutex, [takes, gives]) = mutexes
         .filter(|(_, lock)| lock.primitive == Primitive::Mutex && !lock.sampled)
         .find_map(|(number, mutex)| {
-            let give: Vec<&str> =
-                give.iter().copied().chain(jumped_from(process, mutex, &wakes)).collect();
+            let wakers = wakers.iter().copied().chain(jumped_from(process, mutex, &woken_at));
+            let give: Vec<&str> = wakers.filter(|&function| function != take).collect();
             let functions =
                 || [&[take][..], &give].map(|functions| Side::at(process, mutex, functions));
             let functions = (!give.is_empty()).then(functions);
@@ -208,23 +209,25 @@ fn locked_in<'a>(
     })
 }
 
-/// The functions that lock the mutex, and that seem to have ended before one of these wake-ups: a
-/// function whose last act is the wake-up jumps there, so the call seems to come from the
-/// function's caller. The function has locked the mutex in that same call.
+/// The functions that lock the mutex and return to one of the addresses at which wake-ups were
+/// called: a function whose last act is the wake-up jumps there, so the call seems to come from the
+/// function's caller.
 fn jumped_from<'a>(
     process: &'a Process,
     mutex: &'a Lock,
-    wakes: &[&SiteUse],
+    woken_at: &BTreeSet<u64>,
 ) -> impl Iterator<Item = &'a str> {
-    let addresses = move |site: usize, at: usize| {
-        let stacks = process.sites[site].stacks.iter();
-        stacks.filter_map(move |&stack| process.stacks.get(stack)?.addresses.get(at).copied())
-    };
-    let callers: BTreeSet<u64> = wakes.iter().flat_map(|used| addresses(used.site, 0)).collect();
     let locked = mutex.uses(Class::Acquire).map(|used| used.site);
     locked
-        .filter(move |&site| addresses(site, 1).any(|caller| callers.contains(&caller)))
+        .filter(|&site| addresses(process, site, 1).any(|caller| woken_at.contains(&caller)))
         .filter_map(|site| process.function_of(&process.sites[site]))
+}
+
+/// The return addresses at this position in the stacks that lead to a call site, from the innermost
+/// on.
+fn addresses(process: &Process, site: usize, at: usize) -> impl Iterator<Item = u64> {
+    let stacks = process.sites[site].stacks.iter();
+    stacks.filter_map(move |&stack| process.stacks.get(stack)?.addresses.get(at).copied())
 }
 
 /// The call sites that lock the mutexes under which nearly all of these acquisitions are made.
@@ -345,32 +348,38 @@ mod tests {
         assert_eq!(waits.map(|waits| waits.value), Some(800.0));
     }
 
+    /// Makes the signal a jump from the function that last locks the mutex: it seems to be made at
+    /// another place, to which that function returns. If not `returns_there`, the function returns
+    /// to a place beside it.
+    fn jumps(drawn: &mut Drawn, returns_there: bool) {
+        let caller = drawn.stack("leave at session.c:50");
+        let (frame, address) = (drawn.stacks[caller].frames[0], drawn.stacks[caller].addresses[0]);
+        let signal = drawn.sites.iter().position(|site| site.op == Op::CondSignal);
+        let signal = signal.expect("a signal");
+        drawn.sites[signal].stacks = vec![caller];
+        drawn.sites[signal].frame = Some(frame);
+        let locked = drawn.sites.iter().rposition(|site| site.op == Op::MutexLock);
+        let stack = drawn.sites[locked.expect("a mutex")].stacks[0];
+        drawn.stacks[stack].addresses.push(address + u64::from(!returns_there));
+    }
+
     /// Modelled on SOCI, whose pool jumps to the signal when it takes a connection back.
     #[test]
     fn a_signal_that_the_compiler_made_a_jump_to_belongs_to_the_function_that_locked() {
-        let found = |called_from: &str| {
+        let found = |returns_there| {
             let mut drawn = drawn(&[(600, 600), (400, 400)], "give at gil.c:30");
-            let at = |op, last: bool| -> usize {
-                let sites = drawn.sites.iter().enumerate().filter(|(_, site)| site.op == op);
-                let mut sites = sites.map(|(number, _)| number);
-                if last { sites.next_back() } else { sites.next() }.expect("a site")
-            };
-            let (given, signal) = (at(Op::MutexLock, true), at(Op::CondSignal, false));
-            let caller = drawn.stack("leave at session.c:50");
-            let frame = drawn.stacks[caller].frames[0];
-            drawn.sites[signal].stacks = vec![caller];
-            drawn.sites[signal].frame = Some(frame);
-            let other = drawn.stack(called_from);
-            let address = match called_from {
-                "leave at session.c:50" => drawn.stacks[caller].addresses[0],
-                _ => drawn.stacks[other].addresses[0],
-            };
-            let stack = drawn.sites[given].stacks[0];
-            drawn.stacks[stack].addresses.push(address);
+            jumps(&mut drawn, returns_there);
             find(&drawn).len()
         };
-        assert_eq!(found("leave at session.c:50"), 1);
-        assert_eq!(found("look at session.c:70"), 0, "another caller");
+        assert_eq!((found(true), found(false)), (1, 0));
+    }
+
+    /// The function that waits does not release anything by locking the mutex.
+    #[test]
+    fn a_barrier_that_jumps_to_its_signal_is_no_lock() {
+        let mut barrier = drawn(&[(600, 300), (400, 200)], "take at barrier.c:30");
+        jumps(&mut barrier, true);
+        assert!(find(&barrier).is_empty());
     }
 
     /// The number of findings if threads lock a mutex, signal a condition and wait for it, all in
