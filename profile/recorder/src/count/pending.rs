@@ -50,11 +50,6 @@ unsafe fn count_taken(state: &ThreadState, wait: &EndedWait) {
         nest::note(state, wait.row, 1, wait.outer);
         waited::add(wait.row, wait.ended - wait.began, wait.holder, &Outcome::Got);
         let who = wait.holder.map(|holder| holder.thread);
-        waited::log(
-            state,
-            wait.row,
-            (wait.began, wait.ended),
-            waited::ended_by(&Outcome::Got, who),
-        );
+        waited::log(state, wait.row, (wait.began, wait.ended), &Outcome::Got, who);
     }
 }

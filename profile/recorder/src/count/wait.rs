@@ -195,7 +195,7 @@ pub unsafe fn add_call(
         }
         let waker = || waker_of(op, (*row).lock as usize, began, ended).filter(|_| got);
         let who = holder.map(|holder| holder.thread).or_else(waker);
-        waited::log(state, row, (began, ended), waited::ended_by(&outcome, who));
+        waited::log(state, row, (began, ended), &outcome, who);
     }
 }
 

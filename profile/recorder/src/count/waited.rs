@@ -34,7 +34,7 @@ pub unsafe fn add(row: *mut Row, ticks: u64, holder: Option<Holder>, outcome: &O
 }
 
 /// What ended a wait, as the log has it: [`SIGNAL`], the index of a thread, or [`NOBODY`].
-pub fn ended_by(outcome: &Outcome, thread: Option<u32>) -> u16 {
+fn ended_by(outcome: &Outcome, thread: Option<u32>) -> u16 {
     match outcome {
         Outcome::Interrupted => SIGNAL,
         _ => {
@@ -44,12 +44,18 @@ pub fn ended_by(outcome: &Outcome, thread: Option<u32>) -> u16 {
     }
 }
 
-/// Adds a wait to the thread's log, with the ticks at which it began and ended, and what
-/// [ended it](ended_by).
+/// Adds a wait to the thread's log, with the ticks at which it began and ended, how it ended, and
+/// the thread that ended it.
 ///
 /// # Safety
 /// The state and the row are this thread's own.
-pub unsafe fn log(state: &ThreadState, row: *mut Row, (began, ended): (u64, u64), who: u16) {
+pub unsafe fn log(
+    state: &ThreadState,
+    row: *mut Row,
+    (began, ended): (u64, u64),
+    outcome: &Outcome,
+    thread: Option<u32>,
+) {
     // SAFETY: by this function's own condition.
     unsafe {
         let event = EventRecord {
@@ -57,7 +63,7 @@ pub unsafe fn log(state: &ThreadState, row: *mut Row, (began, ended): (u64, u64)
             ended,
             lock: (*row).lock,
             stack: (*row).stack,
-            who,
+            who: ended_by(outcome, thread),
             op: (*row).key as u8,
             kind: EVENT_WAIT,
         };

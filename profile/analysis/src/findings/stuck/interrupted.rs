@@ -19,65 +19,53 @@ const SOON: f64 = 5.0;
 /// The process as it was just before a signal ended a long wait, and with it the run. `None` if there
 /// was no such signal, or if another thread did not wait then.
 pub fn before_signal(process: &Process) -> Option<Process> {
-    let (came, interrupted) = signal(process)?;
-    let waits = |number: usize| match number == interrupted {
-        true => last_wait(process, number, came).map(|span| as_waiting(process, span, came)),
-        false => waiting_at(process, number, came),
-    };
-    let all = 0..process.threads.len();
-    let alive: Vec<usize> =
-        all.filter(|&number| is_alive(&process.threads[number], came)).collect();
-    if alive.iter().any(|&number| waits(number).is_none()) {
-        return None;
-    }
+    let came = signal(process)?;
+    let is_alive =
+        |thread: &Thread| thread.started <= came && thread.started + thread.seconds >= came;
+    let threads = process.threads.iter().enumerate();
+    let waits = threads.map(|(number, thread)| match is_alive(thread) {
+        true => waiting_at(process, number, came).map(Some),
+        false => Some(None),
+    });
+    let waits: Vec<Option<WaitingNow>> = waits.collect::<Option<_>>()?;
     let mut before = process.clone();
     before.state = State::Unknown;
-    for (number, thread) in before.threads.iter_mut().enumerate() {
-        let is_alive = alive.contains(&number);
-        thread.ended = !is_alive;
-        thread.waiting_now = if is_alive { waits(number) } else { None };
+    for (thread, wait) in before.threads.iter_mut().zip(waits) {
+        thread.ended = wait.is_none();
+        thread.waiting_now = wait;
     }
     Some(before)
 }
 
-/// When the first signal came that ended a long wait shortly before the process's end, and the thread
-/// that waited. A second one may follow at once: the terminal sends it to the program, and so does
-/// the command that has started the program.
-fn signal(process: &Process) -> Option<(f64, usize)> {
+/// When the first signal came that ended a long wait shortly before the process's end. A second one
+/// may follow at once: the terminal sends it to the program, and so does the command that has
+/// started the program.
+fn signal(process: &Process) -> Option<f64> {
     let timeline = &process.timeline;
-    let is_one = |span: &Span| {
+    let is_one = |span: &&Span| {
         span.op == Op::SemWait
             && span.interrupted
             && span.ended - span.began >= LONG
             && timeline.to - span.ended <= SOON
     };
-    let interrupted = timeline.threads.iter().enumerate().filter_map(|(number, spans)| {
-        spans.iter().find(|span| is_one(span)).map(|span| (span.ended, number))
-    });
-    interrupted.min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-fn is_alive(thread: &Thread, moment: f64) -> bool {
-    thread.started <= moment && (!thread.ended || thread.started + thread.seconds >= moment)
-}
-
-/// The wait in which a thread was at that moment, or that ended at it.
-fn last_wait(process: &Process, thread: usize, moment: f64) -> Option<&Span> {
-    let spans = process.timeline.threads.get(thread)?;
-    let waits = spans.iter().filter(|span| span.activity == Activity::Wait);
-    waits.into_iter().find(|span| span.began <= moment && moment <= span.ended)
+    let interrupted = timeline.threads.iter().flatten().filter(is_one);
+    interrupted.map(|span| span.ended).min_by(f64::total_cmp)
 }
 
 /// What a thread waited for at that moment, if it had waited very long by then, and the wait ends
-/// only by what other threads do.
+/// only by what other threads do. It may be the wait that ended at that moment.
 fn waiting_at(process: &Process, thread: usize, moment: f64) -> Option<WaitingNow> {
+    let spans = process.timeline.threads.get(thread)?;
+    let is_it = |span: &&Span| {
+        span.activity == Activity::Wait && span.began <= moment && moment <= span.ended
+    };
+    let ended = || spans.iter().find(is_it).map(|span| as_waiting(process, span, moment));
     let still = || {
         let now = process.threads[thread].waiting_now.clone()?;
         let since = process.seconds - now.seconds;
         Some(WaitingNow { seconds: moment - since, ..now })
     };
-    let ended = last_wait(process, thread, moment);
-    let waited = ended.map(|span| as_waiting(process, span, moment)).or_else(still)?;
+    let waited = ended().or_else(still)?;
     (is_for_good(&waited) && waited.seconds >= VERY_LONG).then_some(waited)
 }
 
