@@ -85,6 +85,22 @@ pub fn by_origin(process: &Process) -> BTreeMap<Origin, Vec<usize>> {
     all
 }
 
+/// Whether a thread has a name of its own; at first, a thread has the name of its process.
+pub fn has_own(process: &Process, thread: &Thread) -> bool {
+    !process.name().starts_with(thread.name.as_str())
+}
+
+/// The words for one thread in a sentence: its name if it has one of its own, or else its origin.
+pub fn thread(process: &Process, number: usize) -> String {
+    let thread = &process.threads[number];
+    match origin(process, thread) {
+        _ if number == 0 => "the first thread".to_owned(),
+        _ if has_own(process, thread) => format!("thread {}", thread.name),
+        Some(origin) => format!("a thread {origin}"),
+        None => format!("thread {}", thread.tid),
+    }
+}
+
 /// A title for threads of an origin, without the word "thread".
 pub fn title(origin: Option<&Origin>) -> String {
     match origin {

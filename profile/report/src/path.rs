@@ -63,9 +63,14 @@ fn kind_label(process: &Process, part: &PathPart) -> &'static str {
 fn details(process: &Process, part: &PathPart) -> String {
     let Some(site) = part.site else {
         let threads = threads_label(process, part);
-        let function = process.mostly_in(part).filter(|_| part.kind == OnPath::Running);
-        return match function {
-            Some(function) => format!("{threads}, mostly in {}", name::function(function)),
+        let function = || process.mostly_in(part).map(name::function);
+        let doing = match part.kind {
+            OnPath::Running => function().map(|function| format!("in {function}")),
+            OnPath::Kernel => process.asleep_in(part).map(|it| format!("asleep in {}", it.call)),
+            _ => None,
+        };
+        return match doing {
+            Some(doing) => format!("{threads}, mostly {doing}"),
             None => threads,
         };
     };
@@ -81,14 +86,9 @@ fn details(process: &Process, part: &PathPart) -> String {
 /// differ only in a number at the end.
 fn threads_label(process: &Process, part: &PathPart) -> String {
     let thread = &process.threads[part.threads[0]];
-    let named = !process.name().starts_with(thread.name.as_str());
-    let origin = name::origin(process, thread);
-    match (&part.threads[..], origin) {
-        ([0], _) => "the first thread".to_owned(),
-        ([_], _) if named => format!("thread {}", thread.name),
-        ([_], Some(origin)) => format!("a thread {origin}"),
-        ([_], None) => format!("thread {}", thread.tid),
-        (threads, _) if named => {
+    match (&part.threads[..], name::origin(process, thread)) {
+        (&[only], _) => name::thread(process, only),
+        (threads, _) if name::has_own(process, thread) => {
             let stem = name::unnumbered(&thread.name);
             format!("{} {stem}…", counted(threads.len(), "thread"))
         }

@@ -188,6 +188,16 @@ impl Process {
         most.filter(|(_, ran)| 2.0 * ran >= all).map(|(function, _)| function)
     }
 
+    /// The system call in which the threads of a part of the critical path spend most of their time
+    /// in the kernel; `None` if that is unknown.
+    pub fn asleep_in(&self, part: &PathPart) -> Option<&InCall> {
+        let kernel = |&thread: &usize| self.threads[thread].times.kernel;
+        self.asleep.iter().find(|asleep| {
+            part.threads.iter().all(|thread| asleep.threads.contains(thread))
+                && 2.0 * asleep.seconds >= asleep.threads.iter().map(kernel).sum()
+        })
+    }
+
     /// The call site at which threads take a lock that they hold while they sleep at the site
     /// `sleep`; `None` if there is none. It is in one of the functions through which the sleep was
     /// called. On average, the holders slept at least once in every two sampled holds. These holds
