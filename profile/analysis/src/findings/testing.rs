@@ -18,9 +18,9 @@ use std::ops::{Deref, DerefMut};
 use syncline_recording::{Class, Op, Primitive};
 
 use crate::model::{
-    Blocker, CriticalPath, Figures, Finding, Frame, Inspected, Kind, Lock, Module, Nesting, Outer,
-    Process, Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Stack, State, Thread,
-    Timeline, Times, Waiting,
+    Activity, Blocker, CriticalPath, Figures, Finding, Frame, Inspected, Kind, Lock, Module,
+    Nesting, Outer, Process, Quadrant, QuadrantCounts, Remedy, Rule, Section, Site, SiteUse, Span,
+    Stack, State, Thread, Timeline, Times, Waiting,
 };
 use crate::options::Thresholds;
 pub use sections::one_word;
@@ -386,6 +386,21 @@ fn add(figures: &mut Figures, done: &Use, op: Op, seconds: f64) {
     if matches!(op.class(), Class::Acquire | Class::Try) && wanted(figures) > 0.0 {
         let taken = taken_before + (done.waits + done.refused) as f64;
         figures.contention = taken / wanted(figures);
+    }
+}
+
+/// A wait between two moments.
+pub fn wait(op: Op, began: f64, ended: f64) -> Span {
+    Span {
+        began,
+        ended,
+        activity: Activity::Wait,
+        op,
+        lock: None,
+        site: None,
+        stack: 0,
+        by: None,
+        interrupted: false,
     }
 }
 

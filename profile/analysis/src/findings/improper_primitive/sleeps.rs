@@ -9,6 +9,10 @@
 //! sleep in the loop are also those that run meanwhile, one at a time, they poll a lock, such as a
 //! database's or a lock file. If a thread holds a lock while it sleeps, [`Rule::SleepingHolder`]
 //! applies instead.
+//!
+//! A few long sleeps may be a timer's. But if all others end during the last of them, the thread waits
+//! for that, in a loop or by a pause that is always long enough. Threads that a timer stops end after
+//! its sleep.
 
 use crate::findings::evidence::{count, rate, seconds, share};
 use crate::model::{Finding, OnPath, PathPart, Process, Remedy, Rule};
@@ -17,6 +21,8 @@ use crate::options::Thresholds;
 /// If the mean sleep is longer than this, in seconds, the thread is a timer. A sleep of 100 ms lasts
 /// a little longer.
 const LONGEST: f64 = 0.12;
+/// Threads that ended are noticed late if this share of the critical path is left of the sleep.
+const LATE: f64 = 0.15;
 /// Threads that sleep at one call site take turns if they spend at least this share of all threads'
 /// processor time.
 const ALL_WORK: f64 = 0.9;
@@ -30,21 +36,37 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     finding(process).into_iter().collect()
 }
 
+/// What the threads that sleep in a loop wait for.
+#[derive(Clone, Copy, PartialEq)]
+enum For {
+    /// Their turn.
+    Turn,
+    /// The end of all other threads.
+    Ends,
+    /// Something else.
+    Other,
+}
+
 fn finding(process: &Process) -> Option<Finding> {
-    let turns = turns(process);
-    let slept = turns.or_else(|| process.held_up_by_sleep())?;
+    let turns = turns(process).map(|slept| (slept, For::Turn));
+    let often = || process.held_up_by_sleep().map(|slept| (slept, For::Other));
+    let found = turns.or_else(often).filter(|(slept, _)| mean(slept) <= LONGEST);
+    let (slept, what) = found.or_else(|| ends(process).map(|slept| (slept, For::Ends)))?;
     let number = slept.site?;
     let site = &process.sites[number];
-    let mean = slept.seconds / slept.pieces.max(1) as f64;
     let with_lock = process.held_while_asleep(number).is_some();
-    if site.repeats != Some(true) || mean > LONGEST || with_lock {
+    let polls = site.repeats == Some(true) || what == For::Ends;
+    if !polls || with_lock {
         return None;
     }
     Some(Finding {
         rule: Rule::PollingSleep,
-        title: match turns {
-            Some(_) => "Threads take turns, and sleep until it is their turn",
-            None => "A thread sleeps until what it waits for is there, and the run waits for it",
+        title: match what {
+            For::Turn => "Threads take turns, and sleep until it is their turn",
+            For::Ends => "A thread sleeps until the others have ended, and notices it late",
+            For::Other => {
+                "A thread sleeps until what it waits for is there, and the run waits for it"
+            }
         }
         .to_owned(),
         place: site.place.clone(),
@@ -55,17 +77,21 @@ fn finding(process: &Process) -> Option<Finding> {
             share("part of it while all other threads waited", process.critical_path.alone(number)),
             share("processor time of all threads", process.ran() / process.seconds),
             rate("sleeps", site.figures.calls as f64 / process.seconds),
-            seconds("mean sleep", mean),
+            seconds("mean sleep", mean(slept)),
             count("threads", slept.threads.len() as u64),
         ],
-        advice: match turns {
-            Some(_) => {
+        advice: match what {
+            For::Turn => {
                 "Only one thread works at a time, as under a lock, and the others sleep and look \
                  again. Do more in each turn (one transaction for many changes), give each thread \
                  its own part (file, table, database), or wait for the turn itself: a mutex wakes \
                  the next thread at once."
             }
-            None => {
+            For::Ends => {
+                "Join the threads, or let the last of them signal a condition: then the wait ends \
+                 when they do, and not at the end of a sleep."
+            }
+            For::Other => {
                 "Wait for the event itself: use a condition variable, a semaphore, a future, or \
                  poll on the file descriptor. An event during a sleep is noticed only when the \
                  sleep ends, half a sleep too late on average, and nothing else runs meanwhile. If \
@@ -77,6 +103,11 @@ fn finding(process: &Process) -> Option<Finding> {
         remedy: Remedy::Unknown,
         gain: None,
     })
+}
+
+/// The mean length of the sleeps of a part of the critical path, in seconds.
+fn mean(slept: &PathPart) -> f64 {
+    slept.seconds / slept.pieces.max(1) as f64
 }
 
 /// The sleeps of threads that take turns: at one call site, several threads sleep for most of the
@@ -93,13 +124,29 @@ fn turns(process: &Process) -> Option<&PathPart> {
     (several && all_work && one_at_a_time && path.share(slept) >= MOST).then_some(slept)
 }
 
+/// The sleeps of one thread on the critical path, if all other threads had ended, some of them during
+/// its last sleep there, and the rest of that sleep was much of the path.
+fn ends(process: &Process) -> Option<&PathPart> {
+    let path = &process.critical_path;
+    let mut asleep = path.parts.iter().filter(|part| part.kind == OnPath::Sleep);
+    asleep.find(|part| {
+        let &[sleeper] = &part.threads[..] else { return false };
+        let spans = process.timeline.threads.get(sleeper).into_iter().flatten();
+        let Some(last) = spans.filter(|span| span.site == part.site).last() else { return false };
+        let others = process.threads.iter().enumerate().filter(|&(other, _)| other != sleeper);
+        let left = others.map(|(_, it)| if it.ended { it.started + it.seconds } else { f64::MAX });
+        let left = left.fold(0.0, f64::max);
+        left > last.began && last.ended - left >= LATE * path.seconds
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use syncline_recording::{Op, Primitive};
 
     use super::*;
-    use crate::findings::testing::{Drawn, Use, process};
-    use crate::model::HolderTime;
+    use crate::findings::testing::{Drawn, Use, process, wait};
+    use crate::model::{HolderTime, Span};
 
     /// Two threads in a run of ten seconds. One of them sleeps `sleeps` times, for `seconds` in
     /// all, and has a processor for `ran` seconds.
@@ -175,6 +222,29 @@ mod tests {
         assert!(turns(1.0, 0.0));
         assert!(!turns(1.0, 1.0), "they sleep until another thread has done something");
         assert!(!turns(1.5, 0.0), "several at a time");
+    }
+
+    /// Modelled on C-Thread-Pool, which sleeps for a second, and then looks whether its threads have
+    /// ended.
+    #[test]
+    fn threads_that_ended_during_a_long_sleep_are_noticed_late() {
+        let late = |ended: bool, left: f64| {
+            let mut drawn = slept(2, 4.0, 0.5, Some(false));
+            drawn.timeline.threads = vec![Vec::new(); drawn.threads.len()];
+            let asleep = |began| Span { site: Some(0), ..wait(Op::Sleep, began, began + 2.0) };
+            let sleeper = drawn.critical_path.parts[0].threads[0];
+            drawn.timeline.threads[sleeper] = vec![asleep(5.0), asleep(7.5)];
+            drawn.threads[0].ended = ended;
+            drawn.threads[0].seconds = left;
+            find(&drawn, &Thresholds::default()).first().map(|finding| finding.title.clone())
+        };
+        let title = late(true, 7.6).expect("a finding");
+        assert!(title.contains("the others have ended"), "{title}");
+        assert_eq!(late(true, 8.1), None, "1.4 of 10 s late");
+        assert_eq!(late(true, 7.4), None, "before the sleep");
+        assert_eq!(late(true, 9.6), None, "after it, as a timer stops threads");
+        assert_eq!(late(false, 7.6), None, "still there");
+        assert!(places(&slept(2, 4.0, 0.5, Some(true))).is_empty(), "a timer");
     }
 
     #[test]

@@ -167,8 +167,8 @@ mod tests {
     use syncline_recording::{Op, Primitive};
 
     use crate::findings::load_imbalance::find;
-    use crate::findings::testing::{Drawn, process};
-    use crate::model::{Activity, Finding, Remedy, Span};
+    use crate::findings::testing::{Drawn, process, wait};
+    use crate::model::{Finding, Remedy, Span};
     use crate::options::Thresholds;
 
     /// A pipeline of ten seconds on eight processors. Each stage has a name, a number of threads,
@@ -286,17 +286,7 @@ mod tests {
         let mut drawn = pipeline(&[("work", 3, 1.0), ("ask", 3, 9.9)]);
         let ended_by = |drawn: &mut Drawn, waker| {
             drawn.timeline.threads = vec![Vec::new(); drawn.threads.len()];
-            let wait = Span {
-                began: 0.0,
-                ended: 9.0,
-                activity: Activity::Wait,
-                op: Op::CondWait,
-                lock: None,
-                site: None,
-                stack: 0,
-                by: Some(waker),
-                interrupted: false,
-            };
+            let wait = Span { by: Some(waker), ..wait(Op::CondWait, 0.0, 9.0) };
             drawn.timeline.threads[1].push(wait);
         };
         ended_by(&mut drawn, 0);

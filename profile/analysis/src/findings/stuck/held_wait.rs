@@ -158,7 +158,7 @@ mod tests {
     use syncline_recording::Primitive;
 
     use super::*;
-    use crate::findings::testing::{Drawn, Use, process};
+    use crate::findings::testing::{Drawn, Use, process, wait};
     use crate::model::{Span, State, WaitingNow};
 
     /// Modelled on libevent 2.0: the first thread deletes an event with a lock of its buffer held
@@ -245,21 +245,12 @@ mod tests {
             let mut drawn = drawn("poll");
             drawn.threads[0].waiting_now = None;
             drawn.locks[1].name = name.to_owned();
-            let wait = |number: u32| {
+            let look = |number: u32| {
                 let began = 5.0 + (0.005 + gap) * f64::from(number);
-                Span {
-                    began,
-                    ended: began + 0.005,
-                    activity: Activity::Wait,
-                    op: Op::CondTimedwait,
-                    lock: Some(1),
-                    site: Some(0),
-                    stack: 0,
-                    by: None,
-                    interrupted: false,
-                }
+                let wait = wait(Op::CondTimedwait, began, began + 0.005);
+                Span { lock: Some(1), site: Some(0), ..wait }
             };
-            drawn.timeline.threads = vec![(0..900).map(wait).collect()];
+            drawn.timeline.threads = vec![(0..900).map(look).collect()];
             drawn.timeline.to = 5.0 + (0.005 + gap) * 900.0;
             find(&drawn)
         };
