@@ -6,11 +6,13 @@
 //! all of them are reported. Otherwise there may be a lock whose holder waits for an event that no
 //! other thread seems able to bring about.
 //!
-//! A process that ended by itself had no such threads at its end, but perhaps until a signal came.
+//! A process that ended by itself had no such threads at its end, but perhaps until a signal came. So
+//! had one whose first thread went on after a signal, only to wait for the others.
 
 mod abandoned;
 mod held_wait;
 mod interrupted;
+mod polling;
 mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +28,17 @@ use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
 
 /// All deadlocks and abandoned locks; if there are none, other waits that will not end. If the
-/// process has exited or executed another program, those that only a signal has ended.
+/// process ended by itself, or did something else at the end, those that a signal has ended.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if !process.state.is_own_end() {
-        return at_the_end(process);
+        let stuck = at_the_end(process);
+        if !stuck.is_empty() {
+            return stuck;
+        }
     }
     let mut stuck = interrupted::before_signal(process).map_or(Vec::new(), |p| at_the_end(&p));
     for one in &mut stuck {
-        one.why.push_str(" A signal ended this, and the process with it.");
+        one.why.push_str(" A signal ended this, and soon after that the recording ended.");
     }
     stuck
 }
@@ -43,7 +48,8 @@ fn at_the_end(process: &Process) -> Vec<Stuck> {
     stuck.extend(abandoned::find(process));
     if stuck.is_empty() {
         let others = lost_wake_up(process).or_else(|| standstill(process));
-        stuck.extend(others.or_else(|| held_wait::find(process)));
+        let others = others.or_else(|| held_wait::find(process));
+        stuck.extend(others.or_else(|| polling::find(process)));
     }
     stuck
 }

@@ -67,6 +67,7 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
     let on_path = process.critical_path.through(number);
     let never_ended = site.figures.unfinished > 0 && !process.stuck.is_empty();
     let idle = !never_ended
+        && kind != Primitive::Yield
         && (kind == Primitive::Thread
             || match process.critical_path.is_delayed_at(number) {
                 Some(delayed) => !delayed,
@@ -79,6 +80,13 @@ pub fn event(process: &Process, number: usize, meets: impl Fn() -> bool) -> Opti
         counted(site.threads, "thread"),
         wakers(process, &objects)
     )];
+    if kind == Primitive::Yield {
+        why.push(
+            "a thread that yields again and again is never asleep: it looks for what others do; let \
+             it have to wait less often (more at a time), or let it sleep"
+                .to_owned(),
+        );
+    }
     let said = process.held_up_by_sleep().is_some_and(|part| part.site == Some(number));
     if looks_again && !said {
         why.push(site.instead_of_sleeping().to_owned());

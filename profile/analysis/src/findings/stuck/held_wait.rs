@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use syncline_recording::Op;
 
 use super::waits::{
-    NAMED, VERY_LONG, chain, is_for_good, link, living, shortest, signalled, signals, text,
-    thread_label, unsignalled, waiting,
+    NAMED, Repeated, VERY_LONG, chain, is_for_good, link, living, repeated, shortest, signalled,
+    signals, text, thread_label, unsignalled, waiting,
 };
-use crate::model::{Activity, InCall, Lock, Process, SiteUse, Stuck, Trap};
+use crate::model::{InCall, Lock, Process, SiteUse, Stuck, Trap};
 use crate::name;
 
 /// System calls in which a thread waits for room, and not for input.
@@ -21,8 +21,6 @@ const OUTPUT: [&str; 6] = ["write", "writev", "pwrite64", "sendto", "sendmsg", "
 /// A thread has been asleep all the time if it slept for at least this share of it: its sleep is an
 /// estimate from samples.
 const ALL: f64 = 0.8;
-/// A wait with a time-out is repeated if the next one begins within this many seconds.
-const AT_ONCE: f64 = 0.01;
 
 /// A wait for an event.
 struct Event {
@@ -75,21 +73,10 @@ fn one_wait(process: &Process, thread: usize) -> Option<Event> {
     Some(Event { object, seconds: now.seconds, text: unsignalled(process, thread) })
 }
 
-/// A thread's repeated waits for one object, all with a time-out and one right after the other, the
-/// last of them close to the end of the recording.
+/// A thread's repeated waits for one object, all with a time-out, until the end of the recording.
 fn repeated_wait(process: &Process, thread: usize) -> Option<Event> {
-    let timeline = &process.timeline;
-    let waits = timeline.threads.get(thread)?.iter();
-    let mut waits = waits.rev().filter(|span| span.activity == Activity::Wait);
-    let last = waits.next().filter(|span| span.op == Op::CondTimedwait)?;
-    let object = last.lock.filter(|_| timeline.to - last.ended < VERY_LONG / 2.0)?;
-    let mut began = last.began;
-    for earlier in waits.take_while(|span| span.lock == last.lock && span.op == last.op) {
-        if began - earlier.ended > AT_ONCE {
-            break;
-        }
-        began = earlier.began;
-    }
+    let Repeated { last, seconds, .. } = repeated(process, thread, Op::CondTimedwait)?;
+    let object = last.lock?;
     let lock = &process.locks[object];
     let signal = match is_interpreters(lock) {
         true => "which a thread that itself waits does not give back".to_owned(),
@@ -101,7 +88,7 @@ fn repeated_wait(process: &Process, thread: usize) -> Option<Event> {
         name::site(process, &process.sites[last.site?]),
         name::lock(lock),
     );
-    Some(Event { object, seconds: timeline.to - began, text })
+    Some(Event { object, seconds, text })
 }
 
 /// Whether no other thread seems able to bring about the event that the last thread of a chain waits

@@ -1,4 +1,4 @@
-//! A process that could not continue until a signal came, and then ended by itself.
+//! A process that could not continue until a signal came, and then ended, or did something else.
 //!
 //! A user interrupts a program that hangs. Many programs then end in an orderly way, as the
 //! interpreter of Python does: the signal ends the first thread's wait for a semaphore, and the

@@ -3,7 +3,7 @@
 use syncline_present::number::grouped;
 use syncline_recording::Op;
 
-use crate::model::{Kind, Lock, Process, SiteUse, Thread, WaitingNow};
+use crate::model::{Activity, Kind, Lock, Process, SiteUse, Span, Thread, WaitingNow};
 use crate::name;
 use crate::name::primitive;
 
@@ -12,6 +12,9 @@ pub const LONG: f64 = 0.1;
 
 /// If all threads have waited this long, in seconds, a deadline that was not recorded is unlikely.
 pub const VERY_LONG: f64 = 1.0;
+
+/// A wait is repeated if the next one begins within this many seconds.
+const AT_ONCE: f64 = 0.01;
 
 /// The text about a standstill names at most this many call sites.
 pub const NAMED: usize = 6;
@@ -34,6 +37,36 @@ pub fn waiting(thread: &Thread) -> Option<&WaitingNow> {
 /// Whether a wait ends only by what other threads do. A wait in a futex may have a deadline.
 pub fn is_for_good(now: &WaitingNow) -> bool {
     !ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait
+}
+
+/// A thread's waits for one object, one right after the other, until the end of the recording.
+pub struct Repeated<'a> {
+    /// The last of them.
+    pub last: &'a Span,
+    /// How many there were.
+    pub number: u64,
+    /// Seconds from the beginning of the first one to the end of the recording.
+    pub seconds: f64,
+}
+
+/// The last waits of a thread, if they are of this operation and for one object.
+pub fn repeated(process: &Process, thread: usize, op: Op) -> Option<Repeated<'_>> {
+    let timeline = &process.timeline;
+    let waits = timeline.threads.get(thread)?.iter();
+    let mut waits = waits.rev().filter(|span| span.activity == Activity::Wait);
+    let last = waits.next().filter(|span| span.op == op)?;
+    if timeline.to - last.ended >= VERY_LONG / 2.0 {
+        return None;
+    }
+    let (mut began, mut number) = (last.began, 1);
+    for earlier in waits.take_while(|span| span.lock == last.lock && span.op == op) {
+        if began - earlier.ended > AT_ONCE {
+            break;
+        }
+        began = earlier.began;
+        number += 1;
+    }
+    Some(Repeated { last, number, seconds: timeline.to - began })
 }
 
 /// The thread without which a thread can't continue: the holder of the lock that it waits for, or
