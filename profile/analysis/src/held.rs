@@ -88,7 +88,7 @@ mod tests {
             let lock = drawn.lock(Primitive::Mutex, "pool");
             let site = drawn.site(Op::MutexLock, "run at pool.h:9");
             drawn.uses(lock, site, Use { calls: 1_000, held: 2.4, ..Use::default() });
-            drawn.by_thread(lock, [(workers, 500), (workers + 1, 500)].into_iter());
+            drawn.by_thread(lock, [(workers, 500), (workers + 1, 500)]);
             let seconds = 5e-6 * looked_at as f64;
             drawn.sites[site].figures.holder =
                 HolderTime { looked_at, seconds, off_cpu: 0.2 * seconds, slept, preempted: 5 };

@@ -93,6 +93,10 @@ pub struct SampledThread {
     /// (else 0), and the time slept in nanoseconds. The sampler looks at the thread about ten times
     /// a second.
     pub slept: Vec<(u32, u32, u64, u64)>,
+    /// The entries of `slept` in which the thread waited for nothing but input that the process itself
+    /// gives, by an event counter, a pipe or a pair of sockets.
+    #[serde(default)]
+    pub inner: Vec<(u32, u32, u64, u64)>,
     /// Like `slept`, for the time in which requests that this thread could have served were unread.
     /// A thread that waited for other connections of the same server could have served them. If the
     /// program has no such thread, every thread that waited neither for a futex nor for an answer

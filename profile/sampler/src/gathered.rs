@@ -9,6 +9,7 @@ use syncline_recording::{PythonFrame, SampledProcess, SampledThread, Samples, Un
 
 use crate::asleep::{Asleep, State, Thread};
 use crate::clock::Sample;
+use crate::inner::Inner;
 use crate::mapped::Files;
 use crate::unwinding::{Cache, Mapped};
 
@@ -23,6 +24,7 @@ pub struct Gathered {
     processes: HashMap<u32, Process>,
     files: Files,
     cache: Cache,
+    inner: Inner,
     stack: Vec<u64>,
 }
 
@@ -67,6 +69,8 @@ pub struct Slept {
     pub call: u32,
     /// The address of the futex if a Python function sleeps in one, else 0.
     pub python_futex: u64,
+    /// Whether it waits for input that its own process gives.
+    pub inner: bool,
 }
 
 impl Gathered {
@@ -92,6 +96,7 @@ impl Gathered {
         let process = self.processes.entry(thread.0).or_default();
         let sample = Sample { in_kernel: true, ip, sp, bp: 0, stack, outer: None };
         process.mapped.stack(thread.0, &sample, &mut self.files, &mut self.cache, &mut self.stack);
+        let inner = self.inner.awaits(thread.0, state);
         let mut python_futex = 0;
         if let Some(python) = process.mapped.python()
             && let Some(functions) = python.frames(own).filter(|functions| !functions.is_empty())
@@ -106,7 +111,7 @@ impl Gathered {
             }
             python_futex = if i64::from(call) == SYS_futex { argument } else { 0 };
         }
-        Some(Slept { frame: process.innermost(&self.stack)?, call, python_futex })
+        Some(Slept { frame: process.innermost(&self.stack)?, call, python_futex, inner })
     }
 
     /// Adds processor time of a thread at a frame, in nanoseconds.
@@ -228,7 +233,11 @@ impl Process {
             (slept.frame, slept.call, slept.python_futex, nanoseconds)
         };
         for (&(tid, place), &nanoseconds) in &self.slept {
-            threads.entry(tid).or_default().slept.push(slept((place, nanoseconds)));
+            let thread = threads.entry(tid).or_default();
+            thread.slept.push(slept((place, nanoseconds)));
+            if place.inner {
+                thread.inner.push(slept((place, nanoseconds)));
+            }
         }
         for (&(tid, place), &nanoseconds) in &self.beside {
             threads.entry(tid).or_default().beside_unread.push(slept((place, nanoseconds)));
@@ -242,6 +251,7 @@ impl Process {
             thread.seen.sort_unstable();
             thread.in_kernel.sort_unstable();
             thread.slept.sort_unstable();
+            thread.inner.sort_unstable();
             thread.beside_unread.sort_unstable();
             numbered.push(thread);
         }
@@ -276,7 +286,7 @@ mod tests {
         gathered.see((PID, 1), other, 6);
         gathered.see((PID, 2), one, 7);
         gathered.see((PID, 3), one, 8);
-        let slept = Slept { frame: one.frame, call: 7, python_futex: 0 };
+        let slept = Slept { frame: one.frame, call: 7, python_futex: 0, inner: false };
         gathered.sleep((PID, 2), slept, 10);
         for nanoseconds in [20, 30] {
             gathered.sleep((PID, 2), Slept { python_futex: 0x40, ..slept }, nanoseconds);

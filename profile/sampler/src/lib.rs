@@ -22,6 +22,7 @@ mod asleep;
 mod awaited;
 mod clock;
 mod gathered;
+mod inner;
 mod mapped;
 mod memory;
 mod outer;

@@ -1,5 +1,5 @@
 //! The TCP sockets of a process: what waits in them to be read, and by which descriptors the process
-//! knows them.
+//! knows them. And which Unix sockets are connected to which.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::{self, File};
@@ -10,6 +10,8 @@ use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkMessage, NetlinkPayl
 use netlink_packet_sock_diag::SockDiagMessage;
 use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
 use netlink_packet_sock_diag::inet::{ExtensionFlags, InetRequest, SocketId, StateFlags};
+use netlink_packet_sock_diag::unix::nlas::Nla;
+use netlink_packet_sock_diag::unix::{ShowFlags, StateFlags as UnixStates, UnixRequest};
 use netlink_sys::{Socket as Netlink, SocketAddr, protocols::NETLINK_SOCK_DIAG};
 use nix::sched::{CloneFlags, setns};
 
@@ -53,15 +55,31 @@ impl Tables {
             if !seen.insert(namespace.clone()) {
                 continue;
             }
-            let open = || open(*pid, &namespace).ok();
-            let netlink = self.0.entry(namespace.clone()).or_insert_with(open);
+            let Some(netlink) = self.of(*pid, namespace) else { continue };
             for family in [AF_INET, AF_INET6] {
                 // What could not be read has no requests.
-                let read = netlink.as_ref().map(|netlink| read(netlink, family, &mut sockets));
-                let _ = read.transpose();
+                let _ = read(netlink, family, &mut sockets);
             }
         }
         sockets
+    }
+
+    /// The connected Unix sockets in the network namespace of a process, each with the one that it is
+    /// connected to.
+    pub fn pairs(&mut self, pid: u32) -> HashMap<u64, u64> {
+        let mut pairs = HashMap::new();
+        let namespace = fs::read_link(format!("/proc/{pid}/ns/net"));
+        if let Some(netlink) = namespace.ok().and_then(|namespace| self.of(pid, namespace)) {
+            // Sockets that could not be read have no partner.
+            let _ = read_pairs(netlink, &mut pairs);
+        }
+        pairs
+    }
+
+    /// The netlink socket in a process's network namespace.
+    fn of(&mut self, pid: u32, namespace: PathBuf) -> Option<&Netlink> {
+        let open = |namespace: &PathBuf| open(pid, namespace).ok();
+        self.0.entry(namespace).or_insert_with_key(open).as_ref()
     }
 }
 
@@ -87,13 +105,56 @@ fn open(pid: u32, namespace: &Path) -> io::Result<Netlink> {
 
 /// Adds all TCP sockets of an address family.
 fn read(netlink: &Netlink, family: u8, sockets: &mut Vec<Socket>) -> io::Result<()> {
-    let mut request = NetlinkMessage::from(SockDiagMessage::InetRequest(InetRequest {
+    let request = SockDiagMessage::InetRequest(InetRequest {
         family,
         protocol: IPPROTO_TCP,
         extensions: ExtensionFlags::empty(),
         states: StateFlags::LISTEN | StateFlags::ESTABLISHED,
         socket_id: if family == AF_INET { SocketId::new_v4() } else { SocketId::new_v6() },
-    }));
+    });
+    dump(netlink, request, |answer| {
+        if let SockDiagMessage::InetResponse(response) = answer {
+            let header = response.header;
+            sockets.push(Socket {
+                inode: header.inode.into(),
+                listens: header.state == LISTEN,
+                port: header.socket_id.source_port,
+                peer: header.socket_id.destination_port,
+                unread: header.recv_queue,
+            });
+        }
+    })
+}
+
+/// Adds all connected Unix sockets.
+fn read_pairs(netlink: &Netlink, pairs: &mut HashMap<u64, u64>) -> io::Result<()> {
+    let request = SockDiagMessage::UnixRequest(UnixRequest {
+        state_flags: UnixStates::ESTABLISHED,
+        inode: 0,
+        show_flags: ShowFlags::PEER,
+        // No certain socket.
+        cookie: [0xff; 8],
+    });
+    dump(netlink, request, |answer| {
+        if let SockDiagMessage::UnixResponse(response) = answer {
+            let peer = response.nlas.iter().find_map(|nla| match nla {
+                Nla::Peer(inode) => Some(u64::from(*inode)),
+                _ => None,
+            });
+            if let Some(peer) = peer {
+                pairs.insert(response.header.inode.into(), peer);
+            }
+        }
+    })
+}
+
+/// Sends a request for a list of sockets, and passes each answer on.
+fn dump(
+    netlink: &Netlink,
+    request: SockDiagMessage,
+    mut each: impl FnMut(SockDiagMessage),
+) -> io::Result<()> {
+    let mut request = NetlinkMessage::from(request);
     request.header.flags = NLM_F_REQUEST | NLM_F_DUMP;
     request.finalize();
     let mut bytes = vec![0; request.buffer_len()];
@@ -108,19 +169,8 @@ fn read(netlink: &Netlink, family: u8, sockets: &mut Vec<Socket>) -> io::Result<
             // Messages begin at multiples of four.
             let length = (message.header.length as usize).next_multiple_of(4).max(4);
             rest = rest.get(length..).unwrap_or_default();
-            let NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(response)) =
-                message.payload
-            else {
-                return Ok(());
-            };
-            let header = response.header;
-            sockets.push(Socket {
-                inode: header.inode.into(),
-                listens: header.state == LISTEN,
-                port: header.socket_id.source_port,
-                peer: header.socket_id.destination_port,
-                unread: header.recv_queue,
-            });
+            let NetlinkPayload::InnerMessage(answer) = message.payload else { return Ok(()) };
+            each(answer);
         }
     }
 }

@@ -408,7 +408,7 @@ mod tests {
     #[test]
     fn a_thread_that_has_not_run_sleeps_on() {
         let times = Times { cpu: 5, slices: 2 };
-        let slept = Slept { frame: 1, call: 202, python_futex: 0 };
+        let slept = Slept { frame: 1, call: 202, python_futex: 0, inner: false };
         let mut known = Known { times, asleep: Some(slept), ..Known::new(times) };
         assert!(known.sleeps_on(times));
         assert!(!known.sleeps_on(Times { slices: 3, ..times }), "it has run");

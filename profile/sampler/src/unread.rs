@@ -234,7 +234,7 @@ mod tests {
             let began = Instant::now();
             loop {
                 let times = times::of_thread(thread).expect("it lives");
-                let slept = Some(Slept { frame: 1, call: 0, python_futex: 0 });
+                let slept = Some(Slept { frame: 1, call: 0, python_futex: 0, inner: false });
                 let threads = [LookedAt { thread, times, slept }];
                 if let Some(moment) = Moment::of(&threads, &mut Tables::default()) {
                     let unread = moment.unread(id());

@@ -52,6 +52,29 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     }
 }
 
+/// The call and the call site of the finding about two sides that answer each other; `None` if there
+/// is no finding. The other side is a thread or a process.
+fn answers(how: &str, other: &str) -> Option<String> {
+    let program = Program::compile("ping_pong.c");
+    let (_, recording) = Case::new(&program).args([how, other]).recorded();
+    let report: Value = serde_json::from_str(&recording.report(&["--json"])).expect("a report");
+    let findings = report["processes"][0]["findings"].as_array().expect("findings");
+    let finding = findings.iter().find(|finding| finding["rule"] == "tiny-events")?;
+    assert!(finding["advice"].as_str().expect("advice").contains("sleep in read"), "{finding}");
+    Some(finding["place"].as_str().expect("a place").to_owned())
+}
+
+#[test]
+fn threads_that_answer_each_other_through_the_kernel_are_found() {
+    for how in ["pipe", "counter", "sockets"] {
+        let place = answers(how, "thread").unwrap_or_else(|| panic!("no finding: {how}"));
+        assert!(place.contains("pass at "), "{how}: {place}");
+    }
+    for how in ["pipe", "sockets"] {
+        assert_eq!(answers(how, "process"), None, "another process answers: {how}");
+    }
+}
+
 /// Whether the kernel certainly allows samples of threads that execute in it.
 fn samples_the_kernel() -> bool {
     let level = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");

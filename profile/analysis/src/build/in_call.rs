@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use syncline_recording::{ProcessFile, SampledProcess, UnreadRequests};
+use syncline_recording::{ProcessFile, SampledProcess, SampledThread, UnreadRequests};
 use syscalls::x86_64::Sysno;
 
 use super::clock::Clock;
@@ -20,10 +20,28 @@ pub fn asleep(
     process: Option<&SampledProcess>,
     stacks: &mut Stacks,
 ) -> Vec<InCall> {
+    sleeps(file, process, stacks, |thread| &thread.slept)
+}
+
+/// Those of these calls in which threads waited for nothing but input that the process itself gives.
+pub fn inner(
+    file: &ProcessFile,
+    process: Option<&SampledProcess>,
+    stacks: &mut Stacks,
+) -> Vec<InCall> {
+    sleeps(file, process, stacks, |thread| &thread.inner)
+}
+
+fn sleeps(
+    file: &ProcessFile,
+    process: Option<&SampledProcess>,
+    stacks: &mut Stacks,
+    which: impl Fn(&SampledThread) -> &[(u32, u32, u64, u64)],
+) -> Vec<InCall> {
     let mut calls = Calls::default();
     for sampled in process.iter().flat_map(|process| &process.threads) {
         let Some(thread) = file.place_of(sampled.tid) else { continue };
-        for &(frame, call, _, nanoseconds) in &sampled.slept {
+        for &(frame, call, _, nanoseconds) in which(sampled) {
             let stack = process.map(|process| process.stack(frame)).unwrap_or_default();
             let Some(number) = stacks.add_seen(stack) else { continue };
             calls.add(name(call), thread, number, nanoseconds as f64 / 1e9, stacks);

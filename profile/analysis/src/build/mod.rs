@@ -99,6 +99,7 @@ impl Context<'_> {
         let atomics = atomics::by_function(&seen.atomics, &mut stacks, &clock);
         let in_kernel = in_call::running(&seen.calls, &mut stacks, &clock);
         let asleep = in_call::asleep(file, samples, &mut stacks);
+        let inner = in_call::inner(file, samples, &mut stacks);
         let unread = samples.and_then(|samples| in_call::unread(file, samples, &mut stacks));
         let taking_part = taking_part::find(file, samples, &clock, &mut stacks);
         let log = |(t, thread): (usize, &Thread)| timeline::log(t, &thread.log, &sites, &stacks);
@@ -145,6 +146,7 @@ impl Context<'_> {
             remaining: Vec::new(),
             critical_path: CriticalPath::default(),
             asleep,
+            inner,
             unread,
             in_kernel,
             atomics,

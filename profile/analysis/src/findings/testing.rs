@@ -73,6 +73,7 @@ pub fn process(seconds: f64, processors: usize) -> Drawn {
         remaining: Vec::new(),
         critical_path: CriticalPath::default(),
         asleep: Vec::new(),
+        inner: Vec::new(),
         unread: None,
         in_kernel: Vec::new(),
         atomics: Vec::new(),

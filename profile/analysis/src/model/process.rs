@@ -111,6 +111,9 @@ pub struct Process {
     pub critical_path: CriticalPath,
     /// System calls in which threads slept, other than recorded waits, those with most time first.
     pub asleep: Vec<InCall>,
+    /// Those of the sleeps in `asleep` in which threads waited for nothing but input that the
+    /// process itself gives: by an event counter, a pipe or a pair of Unix sockets.
+    pub inner: Vec<InCall>,
     /// Requests that waited while every thread slept; `None` if there were none.
     pub unread: Option<Unread>,
     /// System calls in which threads used a processor, other than recorded calls, those with most

@@ -132,7 +132,8 @@ fn ends(process: &Process) -> Option<&PathPart> {
     asleep.find(|part| {
         let &[sleeper] = &part.threads[..] else { return false };
         let spans = process.timeline.threads.get(sleeper).into_iter().flatten();
-        let Some(last) = spans.filter(|span| span.site == part.site).last() else { return false };
+        let mut spans = spans.rev().filter(|span| span.site == part.site);
+        let Some(last) = spans.next() else { return false };
         let others = process.threads.iter().enumerate().filter(|&(other, _)| other != sleeper);
         let left = others.map(|(_, it)| if it.ended { it.started + it.seconds } else { f64::MAX });
         let left = left.fold(0.0, f64::max);

@@ -61,9 +61,7 @@ pub fn find(process: &Process) -> Option<Stuck> {
             }
         }
     }
-    if polling.iter().flatten().next().is_none() {
-        return None;
-    }
+    polling.iter().flatten().next()?;
     lines.truncate(NAMED);
     lines.push("no thread does anything that could change what these threads look for".to_owned());
     Some(Stuck { trap: Trap::Standstill, seconds, why: text(&lines), threads })

@@ -48,6 +48,7 @@ pub fn empty(arguments: &[&str]) -> Process {
         idle: None,
         stuck: vec![],
         asleep: vec![],
+        inner: Vec::new(),
         unread: None,
         in_kernel: vec![],
         atomics: vec![],

@@ -2,42 +2,22 @@
 //!
 //! The threads of OpenMP's runtime sleep inside its library until a region begins. The first thread
 //! sleeps there until all others have ended the region. These sleeps make no call that the recorder
-//! sees. Samples show how much time threads spend in them. How often the threads got a processor
-//! says how often they slept: nothing else makes threads leave their processors a thousand times a
-//! second.
+//! sees.
 
-use std::collections::BTreeSet;
-
-use super::finding::FLOOR;
-use super::meetings::MUCH;
+use super::short_sleeps::ShortSleeps;
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::findings::working::could_run;
 use crate::gain::WAKE_UP;
 use crate::model::{Finding, InCall, Process, Remedy, Rule, is_openmp};
 use crate::options::Thresholds;
-
-/// Threads must sleep in the library for at least this share of their time.
-const LEAST_ASLEEP: f64 = 0.1;
 
 /// The finding about threads that sleep between regions, if sleeping and waking takes much of their
 /// processor time.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
     let sleeps: Vec<&InCall> =
         process.asleep.iter().filter(|asleep| process.sleeps_for_openmp(asleep)).collect();
-    let threads: BTreeSet<usize> =
-        sleeps.iter().flat_map(|asleep| &asleep.threads).copied().collect();
-    let threads = || threads.iter().map(|&thread| &process.threads[thread]);
-    let slept: f64 = sleeps.iter().map(|asleep| asleep.seconds).sum();
-    let could_run: f64 = threads().map(could_run).sum();
-    let worked: f64 = threads().map(|thread| thread.ran()).sum();
-    let slices: u64 = threads().filter_map(|thread| thread.slices).sum();
-    let per_second = slices as f64 / process.seconds;
-    let applies = slept >= LEAST_ASLEEP * could_run
-        && per_second > thresholds.acquisitions_per_second
-        && per_second * WAKE_UP >= FLOOR
-        && slices as f64 * WAKE_UP >= MUCH * worked;
+    let short = ShortSleeps::of(process, &sleeps, thresholds)?;
     let first = sleeps.iter().find(|asleep| is_outside(process, asleep)).or(sleeps.first())?;
-    applies.then(|| Finding {
+    Some(Finding {
         rule: Rule::TinyEvents,
         title: "OpenMP's parallel regions are shorter than their threads' sleep is worth"
             .to_owned(),
@@ -45,11 +25,14 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
         sites: Vec::new(),
         locks: Vec::new(),
         evidence: vec![
-            rate("sleeps", per_second),
-            seconds("work of a thread between two sleeps", worked / slices as f64),
-            share("threads' time asleep between regions", slept / could_run),
-            share("time to put threads to sleep and wake them (estimate)", per_second * WAKE_UP),
-            count("threads", threads().count() as u64),
+            rate("sleeps", short.per_second),
+            seconds("work of a thread between two sleeps", short.work),
+            share("threads' time asleep between regions", short.asleep),
+            share(
+                "time to put threads to sleep and wake them (estimate)",
+                short.per_second * WAKE_UP,
+            ),
+            count("threads", short.threads as u64),
         ],
         advice: "Give each parallel region more work: one region around several loops, or larger \
                  pieces of data at a time. For so little work, one thread may be quicker \
