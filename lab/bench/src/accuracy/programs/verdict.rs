@@ -47,8 +47,11 @@ fn is_seen_to_hang(known: &Description, process: &Process) -> bool {
 }
 
 fn judge(known: &Description, findings: &[Finding]) -> Verdict {
-    let title =
-        |f: &Finding| format!("{:?} {} {}", f.rule.about().category, f.rule.name(), f.title);
+    // The category is named as in the JSON report.
+    let title = |f: &Finding| {
+        let category = serde_json::json!(f.rule.about().category);
+        format!("{category} {} {}", f.rule.name(), f.title)
+    };
     let matches = |pattern: &Option<regex::Regex>, text: &str| {
         pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     };
@@ -71,5 +74,64 @@ fn judge(known: &Description, findings: &[Finding]) -> Verdict {
         found,
         promised: found.and_then(|found| promised(&findings[found])),
         false_alarms: false_alarms.map(|f| format!("{} at {}", f.rule.name(), f.place)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syncline_analysis::model::{Gain, Method, Remedy, Rule};
+
+    use super::*;
+    use crate::programs::description::all;
+
+    fn known(text: &str) -> Description {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("shop")).expect("a folder");
+        let text = format!("version = '1'\ncommand = ['./shop']\n{text}");
+        std::fs::write(folder.path().join("shop.toml"), text).expect("a description");
+        all(folder.path()).expect("a program").remove(0)
+    }
+
+    fn found(rule: Rule, place: &str, share: f64) -> Finding {
+        Finding {
+            rule,
+            title: "Many threads want one lock, each for a moment".to_owned(),
+            place: place.to_owned(),
+            sites: Vec::new(),
+            locks: Vec::new(),
+            evidence: Vec::new(),
+            advice: "Split what the lock protects.".to_owned(),
+            open_question: None,
+            remedy: Remedy::Unknown,
+            gain: Some(Gain { share, seconds: share, method: Method::Replay }),
+        }
+    }
+
+    #[test]
+    fn the_right_finding_has_the_place_and_the_remedy_and_is_one_of_the_first_two() {
+        let right = found(Rule::TooMuchData, "insert at table.c:40", 0.2);
+        let other = found(Rule::Convoy, "log at log.c:7", 0.1);
+        let position = |remedy: &str, findings: &[Finding]| {
+            let text = format!("place = 'table\\.c'\\nremedy = '{remedy}'").replace("\\n", "\n");
+            judge(&known(&text), findings).found
+        };
+        let all = [other.clone(), right.clone()];
+        for remedy in ["granularity", "too-much-data", "want one lock"] {
+            assert_eq!(position(remedy, &all), Some(1), "{remedy}");
+        }
+        assert_eq!(position("atomic", &all), None);
+        assert_eq!(position("granularity", &[other.clone(), other, right]), None, "third");
+    }
+
+    #[test]
+    fn a_finding_with_a_gain_on_a_program_without_a_problem_is_an_alarm() {
+        let alarms = |text: &str, share| {
+            let finding = found(Rule::Convoy, "log at log.c:7", share);
+            judge(&known(text), &[finding]).false_alarms.len()
+        };
+        assert_eq!([alarms("", 0.02), alarms("", 0.019)], [1, 0]);
+        assert_eq!(alarms("allowed = 'convoy log'", 0.5), 0);
+        assert_eq!(alarms("place = 'a'\nremedy = 'b'", 0.5), 0, "it has a problem");
+        assert_eq!(alarms("false = 'convoy'", 0.0), 1);
     }
 }

@@ -17,10 +17,10 @@ use crate::name;
 const LONG: f64 = 3.0;
 /// And for at least this share of its life. The log of so many waits does not reach far back.
 const MOSTLY: f64 = 0.9;
-/// The longest mean time in seconds between two looks.
+/// The longest mean wait in seconds.
 const OFTEN: f64 = 1e-3;
 /// The log must have this many looks without anything in between, until the end of the recording.
-const FEWEST: u64 = 100;
+const FEWEST: u64 = 10;
 /// At least this share of the waits at the call site ran out of time.
 const ALL: f64 = 0.99;
 
@@ -79,7 +79,7 @@ fn polls(process: &Process, thread: usize) -> Option<Polling> {
     let all: u64 = site.by_thread.iter().map(|(_, calls)| calls).sum();
     let seconds = figures.waited * own as f64 / all.max(1) as f64;
     let polls = repeated.number >= FEWEST
-        && repeated.seconds <= OFTEN * repeated.number as f64
+        && seconds <= OFTEN * own as f64
         && figures.timeouts as f64 >= ALL * figures.waits as f64
         && seconds >= f64::max(LONG, MOSTLY * process.threads[thread].seconds);
     polls.then_some(Polling { site: number, number: own, seconds })

@@ -43,9 +43,9 @@ pub fn is_for_good(now: &WaitingNow) -> bool {
 pub struct Repeated<'a> {
     /// The last of them.
     pub last: &'a Span,
-    /// How many there were.
+    /// How many of them the log has.
     pub number: u64,
-    /// Seconds from the beginning of the first one to the end of the recording.
+    /// Seconds from the beginning of the first of these to the end of the recording.
     pub seconds: f64,
 }
 

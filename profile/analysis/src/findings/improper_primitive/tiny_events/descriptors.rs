@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use super::short_sleeps::ShortSleeps;
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::gain::WAKE_UP;
 use crate::model::{Finding, InCall, Process, Remedy, Rule};
 use crate::options::Thresholds;
 
@@ -34,10 +33,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
             rate("sleeps", short.per_second),
             seconds("work of a thread between two sleeps", short.work),
             share("threads' time asleep for each other", short.asleep),
-            share(
-                "time to put threads to sleep and wake them (estimate)",
-                short.per_second * WAKE_UP,
-            ),
+            share("time to put threads to sleep and wake them (estimate)", short.cost),
             count("threads", short.threads as u64),
         ],
         advice: format!(

@@ -6,7 +6,6 @@
 
 use super::short_sleeps::ShortSleeps;
 use crate::findings::evidence::{count, rate, seconds, share};
-use crate::gain::WAKE_UP;
 use crate::model::{Finding, InCall, Process, Remedy, Rule, is_openmp};
 use crate::options::Thresholds;
 
@@ -28,10 +27,7 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
             rate("sleeps", short.per_second),
             seconds("work of a thread between two sleeps", short.work),
             share("threads' time asleep between regions", short.asleep),
-            share(
-                "time to put threads to sleep and wake them (estimate)",
-                short.per_second * WAKE_UP,
-            ),
+            share("time to put threads to sleep and wake them (estimate)", short.cost),
             count("threads", short.threads as u64),
         ],
         advice: "Give each parallel region more work: one region around several loops, or larger \

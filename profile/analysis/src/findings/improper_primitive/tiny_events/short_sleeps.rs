@@ -25,6 +25,9 @@ pub struct ShortSleeps {
     pub asleep: f64,
     /// The seconds for which a thread works between two sleeps.
     pub work: f64,
+    /// The time that sleeping and waking takes, as a share of the run: at most all processor time
+    /// of these threads.
+    pub cost: f64,
 }
 
 impl ShortSleeps {
@@ -47,6 +50,7 @@ impl ShortSleeps {
             per_second,
             asleep: slept / could_run,
             work: worked / slices as f64,
+            cost: (per_second * WAKE_UP).min(worked / process.seconds),
         })
     }
 }
