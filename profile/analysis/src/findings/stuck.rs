@@ -21,18 +21,21 @@ use syncline_present::number::counted;
 use syncline_recording::Op;
 
 use self::waits::{
-    ENDS_BY_ITSELF, NAMED, VERY_LONG, chain, is_for_good, link, living, place, shortest, text,
-    thread_label, unsignalled, waiting,
+    NAMED, chain, is_for_good, link, living, place, shortest, stands_still, text, thread_label,
+    unsignalled, waiting,
 };
 use crate::model::{Process, Stuck, Trap};
 use crate::name::primitive;
 
 /// All deadlocks and abandoned locks; if there are none, other waits that will not end. If the
-/// process ended by itself, or did something else at the end, those that a signal has ended.
+/// process ended by itself, or all threads wait, but some not for long, those that a signal has
+/// ended.
 pub fn find(process: &Process) -> Vec<Stuck> {
     if !process.state.is_own_end() {
         let stuck = at_the_end(process);
-        if !stuck.is_empty() {
+        let waits = |thread: usize| process.threads[thread].waiting_now.as_ref();
+        let all_wait = living(process).all(|thread| waits(thread).is_some_and(is_for_good));
+        if !stuck.is_empty() || !all_wait {
             return stuck;
         }
     }
@@ -115,17 +118,13 @@ fn are_at_own_locks(process: &Process, threads: &[usize]) -> bool {
 /// All threads, if every thread has waited very long; `None` otherwise. No thread will continue,
 /// unless a wait has a deadline that was not recorded.
 fn standstill(process: &Process) -> Option<Stuck> {
-    let for_good = |thread: usize| {
-        let now = waiting(&process.threads[thread]);
-        now.filter(|now| now.seconds >= VERY_LONG && !ENDS_BY_ITSELF.contains(&now.op))
-    };
     let threads: Vec<usize> = living(process).collect();
-    if threads.is_empty() || threads.iter().any(|&thread| for_good(thread).is_none()) {
+    if threads.is_empty() || threads.iter().any(|&thread| stands_still(process, thread).is_none()) {
         return None;
     }
     let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for &thread in &threads {
-        let now = for_good(thread)?;
+        let now = stands_still(process, thread)?;
         places
             .entry(format!("{} ({})", place(process, now), primitive(now.op.primitive())))
             .or_default()
@@ -154,8 +153,8 @@ mod tests {
     use syncline_recording::Primitive;
 
     use super::*;
-    use crate::findings::testing::{Drawn, process};
-    use crate::model::{State, WaitingNow};
+    use crate::findings::testing::{Drawn, process, wait};
+    use crate::model::{Span, State, WaitingNow};
 
     /// Four threads, some of which wait. Each entry is the index of a thread, that of the lock that
     /// it waits for, and that of the lock's holder.
@@ -268,6 +267,28 @@ mod tests {
         condition(&mut drawn);
         drawn.threads[2].waiting_now.as_mut().unwrap().op = Op::CondTimedwait;
         assert!(find(&drawn).is_empty(), "and so may one whose wait runs out of time");
+    }
+
+    /// Modelled on Pykka: at Control-C, Python's first thread leaves its wait, only to join the
+    /// others.
+    #[test]
+    fn a_signal_may_end_the_first_threads_wait_and_begin_the_next() {
+        let stand_still = |next: Option<Op>, interrupted: bool| {
+            let mut drawn = waits(&[(0, 0, None), (1, 1, None), (2, 1, None), (3, 1, None)]);
+            drawn.threads[0].waiting_now = next.map(|op| WaitingNow {
+                op,
+                seconds: 0.0,
+                ..drawn.threads[1].waiting_now.clone().expect("it waits")
+            });
+            let first = Span { interrupted, ..wait(Op::SemWait, 2.0, 9.9) };
+            drawn.timeline.threads = vec![vec![first], Vec::new(), Vec::new(), Vec::new()];
+            drawn.timeline.to = 10.0;
+            find(&drawn).iter().any(|stuck| stuck.trap == Trap::Standstill)
+        };
+        assert!(stand_still(Some(Op::SemWait), true));
+        assert!(!stand_still(Some(Op::SemWait), false), "another thread ended its wait");
+        assert!(!stand_still(Some(Op::Sleep), true), "it continues by itself");
+        assert!(!stand_still(None, true), "it runs");
     }
 
     /// Modelled on Berkeley DB, whose locks are made of a mutex and a condition each.

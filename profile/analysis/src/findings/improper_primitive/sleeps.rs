@@ -36,7 +36,7 @@ pub fn find(process: &Process, _: &Thresholds) -> Vec<Finding> {
     finding(process).into_iter().collect()
 }
 
-/// What the threads that sleep in a loop wait for.
+/// What the sleeping threads wait for.
 #[derive(Clone, Copy, PartialEq)]
 enum For {
     /// Their turn.

@@ -7,9 +7,7 @@
 use syncline_present::number::grouped;
 use syncline_recording::Op;
 
-use super::waits::{
-    ENDS_BY_ITSELF, NAMED, VERY_LONG, living, place, repeated, text, thread_label, waiting,
-};
+use super::waits::{NAMED, living, place, repeated, stands_still, text, thread_label};
 use crate::model::{Process, Stuck, Trap};
 use crate::name;
 
@@ -39,10 +37,6 @@ struct Polling {
 pub fn find(process: &Process) -> Option<Stuck> {
     let threads: Vec<usize> = living(process).collect();
     let polling: Vec<_> = threads.iter().map(|&thread| polls(process, thread)).collect();
-    let for_good = |thread: usize| {
-        waiting(&process.threads[thread])
-            .filter(|now| now.seconds >= VERY_LONG && !ENDS_BY_ITSELF.contains(&now.op))
-    };
     let mut seconds: f64 = process.seconds;
     let mut lines = Vec::new();
     for (&thread, polls) in threads.iter().zip(&polling) {
@@ -55,7 +49,7 @@ pub fn find(process: &Process) -> Option<Stuck> {
                 lines.push(format!("{who} waits at {site}, {number} times until a time-out"));
             }
             None => {
-                let now = for_good(thread)?;
+                let now = stands_still(process, thread)?;
                 seconds = seconds.min(now.seconds);
                 lines.push(format!("{who} waits at {}", place(process, now)));
             }

@@ -39,6 +39,12 @@ pub fn is_for_good(now: &WaitingNow) -> bool {
     !ENDS_BY_ITSELF.contains(&now.op) && now.op != Op::FutexWait
 }
 
+/// What a thread waits for, if it has waited very long, and without a deadline that was recorded.
+pub fn stands_still(process: &Process, thread: usize) -> Option<&WaitingNow> {
+    let now = waiting(&process.threads[thread]);
+    now.filter(|now| now.seconds >= VERY_LONG && !ENDS_BY_ITSELF.contains(&now.op))
+}
+
 /// A thread's waits for one object, one right after the other, until the end of the recording.
 pub struct Repeated<'a> {
     /// The last of them.
