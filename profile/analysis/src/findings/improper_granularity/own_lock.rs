@@ -23,6 +23,7 @@
 //! often as it locks the mutex. (At a barrier a thread does only one of these.)
 
 pub mod baton;
+mod callers;
 pub mod semaphore;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,10 +115,10 @@ fn finding(process: &Process, number: usize, condition: &Lock) -> Option<Finding
             count("threads that take it and give it back", takes.by_thread.len() as u64),
         ],
         advice: format!(
-            "While one thread holds this lock, the others do not work; it is released at {given}. \
+            "While one thread holds this lock, the others do not work; it is released at {given}.{} \
              Take it less often (for several things at a time), hold it for less work, release it \
-             before long calls, or use several. Threads do not wait for the mutex inside this \
-             lock."
+             before long calls, or use several. Threads do not wait for the mutex inside this lock.",
+            callers::sentence(process, wait.site, take)
         ),
         open_question: None,
         remedy: Remedy::Unknown,
