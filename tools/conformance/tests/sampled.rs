@@ -52,8 +52,7 @@ fn loops_that_only_wait_and_sleeps_take_the_time_that_the_program_says() {
     }
 }
 
-/// The call and the call site of the finding about two sides that answer each other; `None` if there
-/// is no finding. The other side is a thread or a process.
+/// The call site of the finding about two sides that answer each other; `None` if there is no finding. The other side is a thread or a process.
 fn answers(how: &str, other: &str) -> Option<String> {
     let program = Program::compile("ping_pong.c");
     let (_, recording) = Case::new(&program).args([how, other]).recorded();

@@ -4,8 +4,8 @@
 use syncline_recording::{Op, Primitive};
 
 use super::Predictor;
-use crate::findings::testing::{self, Drawn, Use};
-use crate::model::{Activity, Remedy, Span};
+use crate::findings::testing::{self, Drawn, Use, wait};
+use crate::model::{Remedy, Span};
 
 /// A step of a thread.
 #[derive(Clone, Copy)]
@@ -192,17 +192,9 @@ impl Program {
 }
 
 fn span(began: u32, ended: u32, lock: usize, by: Option<usize>) -> Span {
-    Span {
-        began: f64::from(began) * TICK,
-        ended: f64::from(ended) * TICK,
-        activity: Activity::Wait,
-        op: if by.is_some() { Op::MutexLock } else { Op::BarrierWait },
-        lock: Some(lock),
-        site: Some(lock),
-        stack: 0,
-        by,
-        interrupted: false,
-    }
+    let op = if by.is_some() { Op::MutexLock } else { Op::BarrierWait };
+    let wait = wait(op, f64::from(began) * TICK, f64::from(ended) * TICK);
+    Span { lock: Some(lock), site: Some(lock), by, ..wait }
 }
 
 /// Threads that alternate between about `outside` ticks of work without the lock and `inside` ticks

@@ -1,7 +1,7 @@
 use syncline_recording::{Op, Primitive};
 
 use super::*;
-use crate::findings::testing::{Drawn, Use, process};
+use crate::findings::testing::{self, Drawn, Use, process};
 use crate::model::{State, Times};
 
 /// Adds a wait of a thread: its begin and end, its site, and the thread that ended it.
@@ -14,18 +14,7 @@ fn wait(
 ) {
     let op = drawn.sites[site].op;
     let lock = drawn.locks.iter().position(|lock| lock.sites.iter().any(|used| used.site == site));
-    let activity = Activity::Wait;
-    let span = Span {
-        began,
-        ended,
-        activity,
-        op,
-        lock,
-        site: Some(site),
-        stack: 0,
-        by,
-        interrupted: false,
-    };
+    let span = Span { lock, site: Some(site), by, ..testing::wait(op, began, ended) };
     let threads = drawn.threads.len();
     drawn.timeline.threads.resize_with(threads, Vec::new);
     drawn.timeline.threads[thread].push(span);

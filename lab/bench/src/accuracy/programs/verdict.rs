@@ -112,7 +112,7 @@ mod tests {
         let right = found(Rule::TooMuchData, "insert at table.c:40", 0.2);
         let other = found(Rule::Convoy, "log at log.c:7", 0.1);
         let position = |remedy: &str, findings: &[Finding]| {
-            let text = format!("place = 'table\\.c'\\nremedy = '{remedy}'").replace("\\n", "\n");
+            let text = format!("place = 'table\\.c'\nremedy = '{remedy}'");
             judge(&known(&text), findings).found
         };
         let all = [other.clone(), right.clone()];

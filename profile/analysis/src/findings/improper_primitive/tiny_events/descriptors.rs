@@ -2,11 +2,8 @@
 //! of Unix sockets. The recorder does not see these calls. The sampler sees that a thread sleeps in
 //! one, and that the process has both ends.
 
-use std::collections::BTreeSet;
-
 use super::short_sleeps::ShortSleeps;
-use crate::findings::evidence::{count, rate, seconds, share};
-use crate::model::{Finding, InCall, Process, Remedy, Rule};
+use crate::model::{Finding, InCall, Process};
 use crate::options::Thresholds;
 
 /// These sleeps must be at least this share of the time that their threads are in the kernel: other
@@ -17,34 +14,19 @@ const MOSTLY: f64 = 0.5;
 /// waking takes much of their processor time.
 pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
     let sleeps: Vec<&InCall> = process.inner.iter().collect();
-    let threads: BTreeSet<usize> =
-        sleeps.iter().flat_map(|asleep| &asleep.threads).copied().collect();
-    let kernel: f64 = threads.iter().map(|&thread| process.threads[thread].times.kernel).sum();
-    let slept: f64 = sleeps.iter().map(|asleep| asleep.seconds).sum();
     let short = ShortSleeps::of(process, &sleeps, thresholds)?;
-    let first = sleeps.first().filter(|_| slept >= MOSTLY * kernel)?;
+    let kernel = |&thread: &usize| process.threads[thread].times.kernel;
+    let kernel: f64 = short.threads.iter().map(kernel).sum();
+    let first = sleeps.first().filter(|_| short.slept >= MOSTLY * kernel)?;
     Some(Finding {
-        rule: Rule::TinyEvents,
         title: "Threads sleep for each small thing that they write to each other".to_owned(),
-        place: first.place.clone(),
-        sites: Vec::new(),
-        locks: Vec::new(),
-        evidence: vec![
-            rate("sleeps", short.per_second),
-            seconds("work of a thread between two sleeps", short.work),
-            share("threads' time asleep for each other", short.asleep),
-            share("time to put threads to sleep and wake them (estimate)", short.cost),
-            count("threads", short.threads as u64),
-        ],
         advice: format!(
             "The threads sleep in {}, on an event counter, a pipe or a socket of which this process \
              has both ends. Hand over several things at a time: larger messages or pieces of work, \
              or a queue with more room, so that a thread finds the next thing before it sleeps.",
             first.call
         ),
-        open_question: None,
-        remedy: Remedy::Unknown,
-        gain: None,
+        ..short.draft(first, "threads' time asleep for each other")
     })
 }
 

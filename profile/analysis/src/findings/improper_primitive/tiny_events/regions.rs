@@ -5,8 +5,7 @@
 //! sees.
 
 use super::short_sleeps::ShortSleeps;
-use crate::findings::evidence::{count, rate, seconds, share};
-use crate::model::{Finding, InCall, Process, Remedy, Rule, is_openmp};
+use crate::model::{Finding, InCall, Process, is_openmp};
 use crate::options::Thresholds;
 
 /// The finding about threads that sleep between regions, if sleeping and waking takes much of their
@@ -17,26 +16,13 @@ pub fn find(process: &Process, thresholds: &Thresholds) -> Option<Finding> {
     let short = ShortSleeps::of(process, &sleeps, thresholds)?;
     let first = sleeps.iter().find(|asleep| is_outside(process, asleep)).or(sleeps.first())?;
     Some(Finding {
-        rule: Rule::TinyEvents,
         title: "OpenMP's parallel regions are shorter than their threads' sleep is worth"
             .to_owned(),
-        place: first.place.clone(),
-        sites: Vec::new(),
-        locks: Vec::new(),
-        evidence: vec![
-            rate("sleeps", short.per_second),
-            seconds("work of a thread between two sleeps", short.work),
-            share("threads' time asleep between regions", short.asleep),
-            share("time to put threads to sleep and wake them (estimate)", short.cost),
-            count("threads", short.threads as u64),
-        ],
         advice: "Give each parallel region more work: one region around several loops, or larger \
                  pieces of data at a time. For so little work, one thread may be quicker \
                  (OMP_NUM_THREADS, or the clause `if`)."
             .to_owned(),
-        open_question: None,
-        remedy: Remedy::Unknown,
-        gain: None,
+        ..short.draft(first, "threads' time asleep between regions")
     })
 }
 
