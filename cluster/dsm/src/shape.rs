@@ -9,6 +9,7 @@
 //!   homes       this rank's share of the table of homes: a word for each line of the share
 //!   log         notices to all nodes about lines that live here
 //!   entries     the directory: a word for each line that lives here
+//!   own         words that belong to the program
 //!   data        the bytes of the lines that live here
 //! ```
 //!
@@ -40,13 +41,24 @@ pub struct Shape {
     pub locks: usize,
     /// Bytes of each rank's heap of lock nodes.
     pub nodes: usize,
+    /// Bytes of each rank's words that belong to the program.
+    pub own: usize,
 }
 
 impl Shape {
     /// The shape of a real memory of at least this many bytes.
     pub fn real(ranks: usize, bytes: usize, line_pages: usize) -> Shape {
         let lines = bytes.div_ceil(line_pages * PAGE).max(1);
-        Shape { ranks, page: PAGE, line_pages, lines, log: 4096, locks: 4096, nodes: 1 << 20 }
+        Shape {
+            ranks,
+            page: PAGE,
+            line_pages,
+            lines,
+            log: 4096,
+            locks: 4096,
+            nodes: 1 << 20,
+            own: 0,
+        }
     }
 
     /// Bytes of a line.
@@ -87,10 +99,11 @@ impl Shape {
         let homes = take(self.lines.div_ceil(self.ranks) * 8, 64);
         let log = take(self.log * 8, 64);
         let entries = take(self.capacity() * 8, 64);
+        let own = take(self.own, 64);
         let data = take(self.capacity() * self.line(), self.page.next_multiple_of(8));
         let nodes = Heap { at: nodes, bytes: self.nodes };
         let bytes = usize::next_multiple_of(end, 8);
-        Layout { control, locks, nodes, summary, notices, homes, log, entries, data, bytes }
+        Layout { control, locks, nodes, summary, notices, homes, log, entries, own, data, bytes }
     }
 }
 
@@ -108,6 +121,7 @@ pub struct Layout {
     homes: usize,
     log: usize,
     entries: usize,
+    own: usize,
     data: usize,
     /// Bytes of a part.
     pub bytes: usize,
@@ -182,6 +196,11 @@ impl Layout {
     /// The directory entry of the line in a home's slot.
     pub fn entry(&self, rank: usize, slot: usize) -> Position {
         Position { rank, at: self.entries + slot * 8 }
+    }
+
+    /// The first of the words that belong to the program.
+    pub fn own(&self, rank: usize) -> Position {
+        Position { rank, at: self.own }
     }
 
     /// The bytes of the line in a home's slot.

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::copies::Pages;
 use super::guarded::Guarded;
 use super::mapped::Mapped;
-use super::memory::Reserved;
+use super::memory::{Reserved, Where};
 use super::tracked::Tracked;
 
 /// A fault side: how accesses to absent and clean pages reach the node.
@@ -44,18 +44,18 @@ impl Side {
         }
     }
 
-    fn make(self, bytes: usize) -> io::Result<(Box<dyn Pages + Send>, Reserved)> {
+    fn make(self, bytes: usize, place: Where) -> io::Result<(Box<dyn Pages + Send>, Reserved)> {
         Ok(match self {
             Side::Tracked => {
-                let (pages, reserved) = Tracked::new(bytes)?;
+                let (pages, reserved) = Tracked::new(bytes, place)?;
                 (Box::new(pages), reserved)
             }
             Side::Guarded => {
-                let (pages, reserved) = Guarded::new(bytes)?;
+                let (pages, reserved) = Guarded::new(bytes, place)?;
                 (Box::new(pages), reserved)
             }
             Side::Mapped => {
-                let (pages, reserved) = Mapped::new(bytes)?;
+                let (pages, reserved) = Mapped::new(bytes, place)?;
                 (Box::new(pages), reserved)
             }
         })
@@ -90,11 +90,11 @@ pub struct Chosen {
 /// # Errors
 ///
 /// If the requested side is not available, or if none is.
-pub fn choose(bytes: usize, wanted: Option<Side>) -> Result<Chosen, Unavailable> {
+pub fn choose(bytes: usize, place: Where, wanted: Option<Side>) -> Result<Chosen, Unavailable> {
     let mut passed = Vec::new();
     let sides = Side::ALL.into_iter().filter(|side| wanted.is_none_or(|wanted| wanted == *side));
     for side in sides {
-        match side.make(bytes) {
+        match side.make(bytes, place) {
             Ok((pages, reserved)) => return Ok(Chosen { pages, reserved, side, passed }),
             Err(reason) => passed.push((side, reason)),
         }

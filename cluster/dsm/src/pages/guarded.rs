@@ -7,7 +7,7 @@ use std::io;
 use std::ops::Range;
 
 use super::copies::{Pages, Twins};
-use super::memory::Reserved;
+use super::memory::{Reserved, Where};
 use super::uffd::{SIGBUS, Userfault, WRITE_PROTECT};
 use super::written::Written;
 
@@ -17,9 +17,9 @@ pub struct Guarded {
 }
 
 impl Guarded {
-    pub fn new(bytes: usize) -> io::Result<(Guarded, Reserved)> {
+    pub fn new(bytes: usize, place: Where) -> io::Result<(Guarded, Reserved)> {
         let file = Userfault::open(SIGBUS | WRITE_PROTECT)?;
-        let pages = Reserved::private(bytes)?;
+        let pages = Reserved::private(bytes, place)?;
         let uffd = Userfault::register(file, pages).inspect_err(|_| pages.release())?;
         let written = Written::new(bytes / crate::shape::PAGE);
         Ok((Guarded { uffd, written }, pages))

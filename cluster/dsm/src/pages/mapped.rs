@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 
 use super::copies::{Pages, Twins};
-use super::memory::{Reserved, copy};
+use super::memory::{Reserved, Where, copy};
 use super::written::Written;
 use crate::shape::PAGE;
 
@@ -25,7 +25,7 @@ pub struct Mapped {
 unsafe impl Send for Mapped {}
 
 impl Mapped {
-    pub fn new(bytes: usize) -> io::Result<(Mapped, Reserved)> {
+    pub fn new(bytes: usize, place: Where) -> io::Result<(Mapped, Reserved)> {
         // SAFETY: creates a descriptor, which is ours alone.
         let file = unsafe {
             let file = libc::memfd_create(c"syncline-dsm".as_ptr(), libc::MFD_CLOEXEC);
@@ -35,7 +35,7 @@ impl Mapped {
             File::from_raw_fd(file)
         };
         file.set_len(bytes as u64)?;
-        let pages = Reserved::file(bytes, file.as_raw_fd())?;
+        let pages = Reserved::file(bytes, place, file.as_raw_fd())?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let (flags, none) = (libc::MAP_SHARED | libc::MAP_NORESERVE, std::ptr::null_mut());
         // SAFETY: new addresses.

@@ -11,6 +11,17 @@ use crate::shape::PAGE;
 /// it.
 const BASE: usize = 1 << 42;
 
+/// Where the global memory lies in a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Where {
+    /// At an address at which no system maps anything by itself.
+    #[default]
+    Apart,
+    /// At this address, a multiple of the page size. Memory that is mapped there is replaced, and
+    /// its content is lost.
+    Over(usize),
+}
+
 /// The range of global addresses. Once the program uses the range, the range is never released.
 #[derive(Clone, Copy, Debug)]
 pub struct Reserved {
@@ -41,9 +52,10 @@ impl Reserved {
     ///
     /// # Errors
     ///
-    /// If something is mapped there, or the system refuses.
-    pub fn private(bytes: usize) -> io::Result<Reserved> {
-        Reserved::map(bytes, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE, None)
+    /// If something is mapped there that may not be replaced, or the system refuses.
+    pub fn private(bytes: usize, place: Where) -> io::Result<Reserved> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        Reserved::map(bytes, place, access, libc::MAP_PRIVATE, None)
     }
 
     /// Maps a file at the global addresses. No access is allowed at first.
@@ -51,21 +63,32 @@ impl Reserved {
     /// # Errors
     ///
     /// Same errors as [`private`](Self::private).
-    pub fn file(bytes: usize, file: libc::c_int) -> io::Result<Reserved> {
-        Reserved::map(bytes, libc::PROT_NONE, libc::MAP_SHARED, Some(file))
+    pub fn file(bytes: usize, place: Where, file: libc::c_int) -> io::Result<Reserved> {
+        Reserved::map(bytes, place, libc::PROT_NONE, libc::MAP_SHARED, Some(file))
     }
 
-    fn map(bytes: usize, access: i32, flags: i32, file: Option<i32>) -> io::Result<Reserved> {
+    fn map(
+        bytes: usize,
+        place: Where,
+        access: i32,
+        flags: i32,
+        file: Option<i32>,
+    ) -> io::Result<Reserved> {
         let (anonymous, file) = match file {
             Some(file) => (0, file),
             None => (libc::MAP_ANONYMOUS, -1),
         };
-        let flags = flags | anonymous | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-        let wanted = ptr::without_provenance_mut(BASE);
-        // SAFETY: maps new addresses, or fails if something is mapped there.
+        let (at, fixed) = match place {
+            Where::Apart => (BASE, libc::MAP_FIXED_NOREPLACE),
+            Where::Over(at) => (at, libc::MAP_FIXED),
+        };
+        let flags = flags | anonymous | libc::MAP_NORESERVE | fixed;
+        let wanted = ptr::without_provenance_mut(at);
+        // SAFETY: maps new addresses, or fails if something is mapped there; or replaces what the
+        // caller allows to be replaced.
         let base = mapped(unsafe { libc::mmap(wanted, bytes, access, flags, file, 0) })?;
         // Kernels before 4.17 don't know MAP_FIXED_NOREPLACE, and map at another address.
-        if base.addr().get() != BASE {
+        if base.addr().get() != at {
             return Err(io::Error::from(io::ErrorKind::AddrInUse));
         }
         // No huge pages, since a fault is handled for a single page. And a forked child does not

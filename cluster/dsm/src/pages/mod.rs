@@ -24,6 +24,6 @@ mod written;
 
 pub use choose::{Chosen, Side, Unavailable, choose};
 pub use copies::{Access, Pages, Twins};
-pub use memory::{Mapping, Reserved};
+pub use memory::{Mapping, Reserved, Where};
 pub use plain::Plain;
 pub use written::Written;

@@ -8,7 +8,7 @@ use std::io;
 use std::ops::Range;
 
 use super::copies::{Pages, Twins};
-use super::memory::Reserved;
+use super::memory::{Reserved, Where};
 use super::uffd::{ASYNCHRONOUS, SIGBUS, Scanner, Userfault, WRITE_PROTECT};
 
 pub struct Tracked {
@@ -17,9 +17,9 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    pub fn new(bytes: usize) -> io::Result<(Tracked, Reserved)> {
+    pub fn new(bytes: usize, place: Where) -> io::Result<(Tracked, Reserved)> {
         let file = Userfault::open(SIGBUS | WRITE_PROTECT | ASYNCHRONOUS)?;
-        let pages = Reserved::private(bytes)?;
+        let pages = Reserved::private(bytes, place)?;
         let made = Userfault::register(file, pages)
             .and_then(|uffd| Ok(Tracked { uffd, scanner: Scanner::new(&pages)? }));
         if made.is_err() {

@@ -60,7 +60,13 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-extern "C" fn handle(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+/// The handler for SIGBUS and SIGSEGV. A program that installs a handler of its own for them after
+/// [`start`](super::start) calls this from it.
+pub extern "C" fn handle(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
     // SAFETY: the kernel passes these arguments. If the kernel itself sent the signal, it has an
     // address.
     let (address, by_kernel) = unsafe { ((*info).si_addr().addr(), (*info).si_code > 0) };

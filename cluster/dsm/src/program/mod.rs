@@ -26,12 +26,13 @@ mod threads;
 use std::fmt;
 use std::sync::OnceLock;
 
-use syncline_fabric::{Fabric, say};
+use syncline_fabric::{Fabric, Host, Position, say};
 
 use crate::node::Counts;
-use crate::pages::Side;
+use crate::pages::{Side, Where};
 use crate::shape::Control;
 pub use allocation::{GlobalMemory, OutOfMemory};
+pub use handler::handle as handle_fault;
 pub use locks::{LOCKS_BY_NUMBER, Locks, Section};
 pub use options::{Misunderstood, Options, SCHEMES, scheme_name};
 pub use rank::{JOINED, LEFT, LOST};
@@ -39,6 +40,10 @@ use rank::{Rank, reached};
 pub use start::Error;
 use start::Started;
 pub use threads::{Threads, thread};
+
+/// Bytes of each rank's words for a program that is run unmodified (`syncline cluster
+/// --unmodified`): what its threads, mutexes and so on need.
+pub const UNMODIFIED: usize = 5 << 20;
 
 /// This process as a rank, with the memory, locks and threads that it shares with other ranks.
 pub struct Program {
@@ -68,10 +73,27 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 /// See [`Error`]: for example if there is not enough memory, if the system offers no fault side, or
 /// if this process does not match rank 0.
 pub fn start(bytes: usize) -> Result<&'static Program, Error> {
+    start_at(bytes, Where::Apart)
+}
+
+/// Like [`start`], with the shared memory at this place.
+///
+/// # Errors
+///
+/// Same errors as [`start`].
+///
+/// # Safety
+///
+/// The system calls and the C library don't use memory that is replaced, and no other thread does.
+pub unsafe fn start_over(bytes: usize, address: usize) -> Result<&'static Program, Error> {
+    start_at(bytes, Where::Over(address))
+}
+
+fn start_at(bytes: usize, place: Where) -> Result<&'static Program, Error> {
     if PROGRAM.get().is_some() {
         return Err(Error::Twice);
     }
-    let Started { rank, options, side } = start::rank(bytes)?;
+    let Started { rank, options, side } = start::rank(bytes, place)?;
     let program = Program {
         memory: GlobalMemory::new(rank),
         locks: Locks::new(rank),
@@ -107,6 +129,28 @@ impl Program {
         self.side
     }
 
+    /// The fabric that the ranks share.
+    pub fn fabric(&self) -> &Host {
+        &self.rank.host
+    }
+
+    /// The position of a word of a rank's part that belongs to the program: the rank has
+    /// [`Shape::own`](crate::shape::Shape::own) bytes of them, which are zero at first.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer bytes.
+    pub fn own_word(&self, rank: usize, at: usize) -> Position {
+        assert!(at + 8 <= self.rank.shape.own, "a rank has {} bytes", self.rank.shape.own);
+        self.rank.layout.own(rank).plus(at)
+    }
+
+    /// Sets how many of this process's threads access shared memory, if they are not threads of
+    /// [`Threads::run`].
+    pub fn set_threads(&self, threads: usize) {
+        self.rank.inside(|node| node.set_threads(threads));
+    }
+
     /// The counts of this node's work so far.
     pub fn counts(&self) -> Counts {
         self.rank.inside(|node| node.counts())
@@ -128,6 +172,12 @@ impl Program {
     /// must not be accessed afterwards.
     pub fn finish(&self) {
         self.threads.barrier();
+        self.leave();
+    }
+
+    /// Ends this rank's part in the program without waiting for the other ranks, which may not need
+    /// this rank any more.
+    pub fn leave(&self) {
         if self.prints_counts {
             self.print_counts();
         }

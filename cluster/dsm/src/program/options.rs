@@ -41,6 +41,8 @@ pub struct Options {
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,
+    /// Bytes of each rank's words that belong to the program.
+    pub own: usize,
 }
 
 impl Default for Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             placement: Placement::Interleaved,
             side: None,
             counts: false,
+            own: 0,
         }
     }
 }
@@ -87,6 +90,7 @@ const SCHEME: &str = "SYNCLINE_DSM_SCHEME";
 const PLACEMENT: &str = "SYNCLINE_DSM_HOMES";
 const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
+const OWN: &str = "SYNCLINE_DSM_OWN";
 
 impl Options {
     /// The options that the environment sets. For a variable that is not set, the option is that of
@@ -108,6 +112,7 @@ impl Options {
             placement: named(PLACEMENT, &placements)?.unwrap_or(default.placement),
             side: named(SIDE, &sides)?,
             counts: env::var_os(COUNTS).is_some_and(|value| value != "0"),
+            own: number(OWN)?.unwrap_or(default.own),
         };
         let wrong = |variable, value: usize, wanted: &str| {
             Err(Misunderstood { variable, value: value.to_string(), wanted: wanted.into() })
@@ -132,6 +137,7 @@ impl Options {
             (SCHEME, scheme_name(self.scheme).to_owned()),
             (PLACEMENT, self.placement.name().to_owned()),
             (COUNTS, u8::from(self.counts).to_string()),
+            (OWN, self.own.to_string()),
         ];
         all.extend(self.cache.map(|bytes| (CACHE, bytes.to_string())));
         all.extend(self.write_buffer.map(|pages| (WRITE_BUFFER, pages.to_string())));
@@ -141,7 +147,7 @@ impl Options {
 
     /// The shape of the memory for this many ranks.
     pub fn shape(&self, ranks: usize) -> Shape {
-        Shape::real(ranks, self.memory, self.line)
+        Shape { own: self.own, ..Shape::real(ranks, self.memory, self.line) }
     }
 
     /// The most lines that a rank caches.

@@ -10,7 +10,7 @@ use super::options::{Misunderstood, Options};
 use super::rank::{JOINED, Rank, reached};
 use crate::carina::Carina;
 use crate::node::{Node, Policy};
-use crate::pages::{Side, Unavailable, choose};
+use crate::pages::{Side, Unavailable, Where, choose};
 use crate::shape::{Control, PAGE, Shape};
 
 /// Why a program could not be started on shared memory.
@@ -71,7 +71,7 @@ pub(super) struct Started {
 
 /// Makes this process a rank with at least this many bytes of shared memory, after a check that it
 /// runs the same program as rank 0. The rank does not handle page faults yet.
-pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
+pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
     // SAFETY: a query to the system.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     if page != PAGE {
@@ -92,7 +92,7 @@ pub(super) fn rank(bytes: usize) -> Result<Started, Error> {
     if bytes > shape.bytes() {
         return Err(Error::TooSmall { needed: bytes, has: shape.bytes() });
     }
-    let chosen = choose(shape.bytes(), options.side)?;
+    let chosen = choose(shape.bytes(), place, options.side)?;
     if host.rank() == 0 {
         for (side, reason) in &chosen.passed {
             let (not, instead) = (side.name(), chosen.side.name());

@@ -70,7 +70,7 @@ pub fn run(rules: Broken, scheme: Scheme, seed: u64, reached: &mut Reached) -> O
     let ranks = rng.usize(2..=6);
     let line_pages = rng.usize(1..=2);
     let lines = rng.usize(1..=4);
-    let shape = Shape { ranks, page: PAGE, line_pages, lines, log: 4, locks: 0, nodes: 0 };
+    let shape = Shape { ranks, page: PAGE, line_pages, lines, log: 4, locks: 0, nodes: 0, own: 0 };
     let phase = |rng: &mut Rng| if rng.u8(0..4) == 0 { Fence::Reset } else { Fence::Barrier };
     let mut phases: Vec<_> = (0..rng.usize(0..4)).map(|_| phase(&mut rng)).collect();
     phases.push(Fence::Barrier);

@@ -45,6 +45,28 @@ impl Host {
         HERE.set(Some((self.clone(), nodes)));
     }
 
+    /// Sleeps until a thread of any rank [wakes](Self::wake) this word's sleepers, or for this long.
+    /// Returns at once if the low 32 bits of the word's value are not `value`. May also return
+    /// early for no reason.
+    pub fn sleep(&self, at: Position, value: u32, most: Duration) {
+        let until = libc::timespec {
+            tv_sec: most.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(most.subsec_nanos()),
+        };
+        let (word, wait) = (self.word(at).as_ptr(), libc::FUTEX_WAIT);
+        // SAFETY: the kernel compares the word's low half, which lies first, and reads the time. The
+        // word is shared by processes, so the futex is not a private one. An error means that the
+        // caller should look at the word again, which it does anyway.
+        unsafe { libc::syscall(libc::SYS_futex, word, wait, value, &raw const until) };
+    }
+
+    /// Wakes at most this many of the threads that sleep for a word, of any rank.
+    pub fn wake(&self, at: Position, most: u32) {
+        let most = most.min(i32::MAX as u32);
+        // SAFETY: wakes threads, and reads nothing.
+        unsafe { libc::syscall(libc::SYS_futex, self.word(at).as_ptr(), libc::FUTEX_WAKE, most) };
+    }
+
     #[inline]
     fn word(&self, at: Position) -> &AtomicU64 {
         self.segment.word(at)

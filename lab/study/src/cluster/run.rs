@@ -75,6 +75,7 @@ pub fn run(program: &dyn Program, cluster: Cluster, seed: u64) -> Outcome {
         log: 1 << 16,
         locks: 0,
         nodes: 0,
+        own: 0,
     };
     let outcome = RefCell::new(Outcome::default());
     let simulation = Simulation::new(cluster.nodes, shape.layout().bytes, seed)

@@ -3,7 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use syncline_dsm::homes::Placement;
 use syncline_dsm::pages::Side;
-use syncline_dsm::program::{Options, SCHEMES};
+use syncline_dsm::program::{Options, SCHEMES, UNMODIFIED};
 
 use crate::arguments::{Program, parse_size};
 use crate::statuses;
@@ -56,6 +56,10 @@ pub struct Cluster {
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     pub faults: Option<Side>,
 
+    /// Run the threads of an ordinary program on the ranks; docs/dsm.md lists what can't work
+    #[arg(long)]
+    pub unmodified: bool,
+
     /// Print each rank's misses, bytes fetched, lines invalidated and other counts when it finishes
     #[arg(long)]
     pub counts: bool,
@@ -77,6 +81,7 @@ impl Cluster {
             placement: self.homes,
             side: self.faults,
             counts: self.counts,
+            own: if self.unmodified { UNMODIFIED } else { 0 },
         }
     }
 }

@@ -4,6 +4,7 @@
 //! notices a death no matter what the other ranks wait for.
 
 pub mod args;
+mod unmodified;
 
 use std::io::{Write as _, stderr};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -33,17 +34,27 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let program = find(&args.program.command[0])?;
     let options = args.options();
     let layout = options.shape(args.ranks).layout();
-    let parent = std::process::id();
+    let preloaded = match args.unmodified {
+        true => unmodified::variables(&program)?,
+        false => Vec::new(),
+    };
+    let (parent, unmodified) = (std::process::id(), args.unmodified);
     let command = |rank: usize| {
         let mut command = Command::new(&program);
         command.arg0(&args.program.command[0]).args(&args.program.command[1..]);
-        command.envs(options.variables());
+        command.envs(options.variables()).envs(preloaded.iter().cloned());
         if rank > 0 {
             command.stdin(Stdio::null());
         }
-        // SAFETY: between fork and exec, `end_with` only makes two system calls and allocates
-        // nothing.
-        unsafe { command.pre_exec(move || end_with(parent)) };
+        // SAFETY: between fork and exec, these two only make system calls and allocate nothing.
+        unsafe {
+            command.pre_exec(move || {
+                if unmodified {
+                    unmodified::at_equal_addresses()?;
+                }
+                end_with(parent)
+            })
+        };
         command
     };
     let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| match error {

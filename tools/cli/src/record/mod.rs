@@ -37,7 +37,7 @@ pub use environment::preload;
 pub use folder::{Folder, largest_file, note_refusal};
 pub use inherited::Signals;
 pub use library::{find as find_library, find_part};
-pub use program::refuse_leak_checker;
+pub use program::{check as check_program, refuse_leak_checker};
 pub use run::run_in;
 
 /// The file that a program's name stands for. It is checked that a library can be preloaded into

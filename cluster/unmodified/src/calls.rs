@@ -1,0 +1,270 @@
+//! System calls of the program's code. The kernel passes each of them to [`handle`], as the signal
+//! SIGSYS (Linux, Documentation/admin-guide/syscall-user-dispatch.rst).
+//!
+//! The kernel can't fetch pages of global memory. So the memory that a call reads or writes is
+//! touched first, if it is known which; and a call that fails with EFAULT is made again after a
+//! touch of everything that it points to.
+
+use std::ffi::{c_int, c_long, c_void};
+use std::ptr::{null_mut, without_provenance_mut};
+
+use libc::{greg_t, iovec, siginfo_t, ucontext_t};
+
+use crate::gate;
+use crate::image::is_global;
+use crate::refused::{cannot, refuse};
+use crate::words::{program, rank};
+use crate::{home, signals, start};
+
+/// A system call: its number and arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub number: i64,
+    pub arguments: [usize; 6],
+}
+
+/// A range of addresses that a call uses, and whether it writes there.
+type Buffer = (usize, usize, bool);
+
+const PAGE: usize = 4096;
+/// A page that was touched may be dropped again before the call; more often than this in a row, the
+/// call's own error is right.
+const ATTEMPTS: usize = 200;
+const EFAULT: i64 = -(libc::EFAULT as i64);
+
+/// The kernel's `struct sigaction`.
+#[repr(C)]
+struct Action {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+/// Installs the handlers for system calls and for page faults. They return by this library's own
+/// instructions, which the kernel does not pass on.
+pub fn install() {
+    let handlers: [(c_int, usize, u64, c_int); 3] = [
+        (libc::SIGSYS, handle as *const () as usize, 0, libc::SA_NODEFER),
+        (libc::SIGBUS, fault as *const () as usize, u64::MAX, 0),
+        (libc::SIGSEGV, fault as *const () as usize, u64::MAX, 0),
+    ];
+    const RESTORER: c_int = 0x0400_0000;
+    for (signal, handler, mask, flag) in handlers {
+        let flags =
+            (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART | RESTORER | flag) as u64;
+        let restorer = gate::syncline_unmodified_return as *const () as usize;
+        let action = Action { handler, flags, restorer, mask };
+        let none = null_mut::<c_void>();
+        // SAFETY: the kernel's structure, with handlers of the right type.
+        let result = unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, &raw const action, none, size_of::<u64>())
+        };
+        if result != 0 {
+            cannot("the system refuses handlers for signals");
+        }
+    }
+}
+
+extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    gate::ours(|| syncline_dsm::program::handle_fault(signal, info, context));
+}
+
+extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes the context of the interrupted code.
+    let (registers, mask) = unsafe {
+        let context = context.cast::<ucontext_t>();
+        (&mut (*context).uc_mcontext.gregs, &raw mut (*context).uc_sigmask)
+    };
+    let of = |register: c_int| registers[register as usize] as usize;
+    let number = of(libc::REG_RAX) as i64;
+    if number == libc::SYS_rt_sigreturn {
+        // SAFETY: the program's code is at the end of a signal handler, as the call says.
+        unsafe { gate::return_from(of(libc::REG_RSP)) };
+    }
+    let arguments =
+        [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9]
+            .map(of);
+    let result = match number {
+        // The kernel restores the mask when this handler returns, so the change is made there.
+        libc::SYS_rt_sigprocmask => gate::ours(|| {
+            // SAFETY: the kernel's mask is the first word of the C library's.
+            signals::change(unsafe { &mut *mask.cast::<u64>() }, arguments)
+        }),
+        _ => gate::ours(|| dispatch(Call { number, arguments })),
+    };
+    registers[libc::REG_RAX as usize] = result as greg_t;
+}
+
+/// Makes a call of the program, on the rank that it belongs to.
+fn dispatch(call: Call) -> i64 {
+    match call.number {
+        libc::SYS_clone | libc::SYS_clone3 => refuse("clone"),
+        libc::SYS_fork | libc::SYS_vfork => refuse("vfork"),
+        libc::SYS_execve | libc::SYS_execveat => refuse("execve"),
+        libc::SYS_shmat => refuse("shmat"),
+        libc::SYS_io_uring_setup => refuse("io_uring_setup"),
+        libc::SYS_exit_group if rank() == 0 => start::end(call.arguments[0]),
+        number if rank() != 0 && !is_local(number) => home::ask(call),
+        _ => make(call),
+    }
+}
+
+/// Makes a call on this rank.
+pub fn make(call: Call) -> i64 {
+    let known = buffers(call);
+    let known = known.into_iter().flatten();
+    known.for_each(touch);
+    let mut result = direct(call);
+    for attempt in 0..ATTEMPTS {
+        if result != EFAULT || !touch_all(call, attempt) {
+            break;
+        }
+        result = direct(call);
+    }
+    result
+}
+
+fn direct(call: Call) -> i64 {
+    // SAFETY: the program's own call.
+    unsafe { gate::direct(call.number, call.arguments) }
+}
+
+/// Whether each rank makes a call itself: what concerns the thread, its memory, or the time.
+fn is_local(number: i64) -> bool {
+    const LOCAL: [c_long; 42] = [
+        libc::SYS_mmap,
+        libc::SYS_mprotect,
+        libc::SYS_munmap,
+        libc::SYS_brk,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_mincore,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigtimedwait,
+        libc::SYS_rt_sigsuspend,
+        libc::SYS_rt_sigpending,
+        libc::SYS_sigaltstack,
+        libc::SYS_pause,
+        libc::SYS_nanosleep,
+        libc::SYS_clock_nanosleep,
+        libc::SYS_clock_gettime,
+        libc::SYS_clock_getres,
+        libc::SYS_gettimeofday,
+        libc::SYS_time,
+        libc::SYS_sched_yield,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_getaffinity,
+        libc::SYS_getcpu,
+        libc::SYS_gettid,
+        libc::SYS_futex,
+        libc::SYS_set_tid_address,
+        libc::SYS_set_robust_list,
+        libc::SYS_get_robust_list,
+        libc::SYS_rseq,
+        libc::SYS_exit,
+        libc::SYS_tgkill,
+        libc::SYS_tkill,
+        libc::SYS_prctl,
+        libc::SYS_arch_prctl,
+        libc::SYS_getrandom,
+        libc::SYS_membarrier,
+        libc::SYS_restart_syscall,
+        libc::SYS_mbind,
+        libc::SYS_set_mempolicy,
+        libc::SYS_get_mempolicy,
+        libc::SYS_getrusage,
+    ];
+    LOCAL.contains(&number)
+}
+
+/// The memory that a call uses, if it is one of the calls that move many bytes. Such a call may
+/// also move fewer bytes than asked for in place of EFAULT, so these must be present before.
+fn buffers(call: Call) -> [Option<Buffer>; 2] {
+    let [a, b, c, ..] = call.arguments;
+    match call.number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
+            [Some((b, c, true)), None]
+        }
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => [Some((b, c, false)), None],
+        libc::SYS_getrandom => [Some((a, b, true)), None],
+        libc::SYS_readv | libc::SYS_preadv => pieces(b, c, true),
+        libc::SYS_writev | libc::SYS_pwritev => pieces(b, c, false),
+        _ => [None, None],
+    }
+}
+
+/// Touches the pieces of a call that has a list of them. Returns the list itself.
+fn pieces(list: usize, count: usize, write: bool) -> [Option<Buffer>; 2] {
+    let bytes = count.min(1024) * size_of::<iovec>();
+    for number in 0..count.min(1024) {
+        let piece = without_provenance_mut::<iovec>(list).wrapping_add(number);
+        if !is_global(piece.addr()) {
+            break;
+        }
+        // SAFETY: the program's own list, in its memory.
+        let piece = unsafe { piece.read() };
+        touch((piece.iov_base.addr(), piece.iov_len, write));
+    }
+    [Some((list, bytes, false)), None]
+}
+
+/// Makes a buffer present, if it is in global memory.
+fn touch((at, bytes, write): Buffer) {
+    if is_global(at) && bytes > 0 {
+        // SAFETY: the program's own buffer. Another thread that writes to it would be a race of
+        // the program.
+        unsafe { program().memory.touch(without_provenance_mut(at), bytes, write) };
+    }
+}
+
+/// Touches the pages to which a call's arguments point, one more page with each attempt. Returns
+/// false if there are none.
+fn touch_all(call: Call, attempt: usize) -> bool {
+    buffers(call).into_iter().flatten().for_each(touch);
+    let mut any = false;
+    for at in call.arguments {
+        if is_global(at) {
+            let bytes = PAGE - at % PAGE + attempt.min(15) * PAGE;
+            let end = program().memory.addresses();
+            let bytes = bytes.min(end.0.addr() + end.1 - at);
+            // Only the first page is sure to be the program's: touching pages that are not
+            // allocated is an error.
+            touch((at, if attempt < 16 { 1 } else { bytes }, true));
+            any = true;
+        }
+    }
+    any
+}
+
+/// A system call by its number. An object of the program's own with which threads wait in the
+/// kernel can't work over ranks.
+///
+/// # Safety
+/// Same requirements as the C library's function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if gate::in_program() && number == libc::SYS_futex && is_global(a) {
+        refuse("futex, for a lock of its own");
+    }
+    let result = match gate::in_program() {
+        true => gate::ours(|| dispatch(Call { number, arguments: [a, b, c, d, e, f] })),
+        // SAFETY: the caller's own call.
+        false => unsafe { gate::direct(number, [a, b, c, d, e, f]) },
+    };
+    if (-4095..0).contains(&result) {
+        // SAFETY: this thread's `errno`.
+        unsafe { *libc::__errno_location() = -result as c_int };
+        return -1;
+    }
+    result
+}

@@ -1,0 +1,100 @@
+//! The program's files, sockets and processes belong to rank 0. System calls that other ranks'
+//! threads make about them are made by rank 0: a thread of rank 0 serves each such thread. What the
+//! arguments point to is global memory, or a constant of the program, so rank 0 finds it at the same
+//! address.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut, without_provenance_mut};
+
+use crate::calls::{self, Call};
+use crate::fence;
+use crate::gate::Function;
+use crate::records::{self, Call as Stage, Field, Record};
+use crate::refused::cannot;
+use crate::threads;
+
+/// Stands for a call of C's function `exit` among the numbers of system calls.
+pub const EXIT: i64 = -1;
+
+/// Makes a call of the calling thread at rank 0.
+pub fn ask(call: Call) -> i64 {
+    let record = threads::record();
+    record.set(Field::Number, call.number as u64);
+    for (number, argument) in call.arguments.into_iter().enumerate() {
+        record.word(Field::Arguments).plus(number).store(argument as u64);
+    }
+    fence::release();
+    let stage = record.word(Field::Call);
+    stage.store(Stage::Asked as u64);
+    if record.get(Field::Served) == 0 {
+        records::send_mail(0);
+    } else {
+        stage.wake(1);
+    }
+    stage.wait_while(Stage::Asked as u64, None);
+    fence::acquire();
+    record.get(Field::Result) as i64
+}
+
+/// Starts a thread of this rank for a thread that asks for the first time.
+pub fn serve(record: Record) {
+    let asks = record.get(Field::Call) == Stage::Asked as u64;
+    if asks && record.word(Field::Served).exchange(0, 1) {
+        start_thread(serves, record.0);
+    }
+}
+
+/// Starts a thread of this library's own.
+pub fn start_thread(function: Function, argument: usize) {
+    syncline_interpose::real! {
+        fn pthread_create(thread: *mut libc::pthread_t, attributes: *const libc::pthread_attr_t, function: Function, argument: *mut c_void) -> i32;
+    }
+    let mut thread = 0;
+    // SAFETY: the functions that are passed take a number in place of a pointer.
+    let status = unsafe {
+        pthread_create(&raw mut thread, null(), function, without_provenance_mut(argument))
+    };
+    if status != 0 {
+        cannot("the system starts no more threads");
+    }
+}
+
+extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
+    let record = Record(number.addr());
+    let stage = record.word(Field::Call);
+    loop {
+        match stage.load() {
+            asked if asked == Stage::Asked as u64 => {
+                fence::acquire();
+                let argument = |number| record.word(Field::Arguments).plus(number).load() as usize;
+                let arguments = std::array::from_fn(argument);
+                let number = record.get(Field::Number) as i64;
+                let result = match number {
+                    libc::SYS_exit_group => crate::start::end(arguments[0]),
+                    EXIT => exit(arguments[0]),
+                    _ => calls::make(Call { number, arguments }),
+                };
+                record.set(Field::Result, result as u64);
+                fence::release();
+                stage.store(Stage::Answered as u64);
+                stage.wake(1);
+            }
+            over if over == Stage::Over as u64 => break,
+            other => {
+                stage.wait_while(other, None);
+            }
+        }
+    }
+    record.set(Field::Served, 0);
+    record.word(Field::Served).wake(1);
+    null_mut()
+}
+
+/// Ends the program as if this thread were one of its threads.
+fn exit(status: usize) -> ! {
+    crate::gate::open();
+    crate::gate::program(|| {
+        // SAFETY: the program has called it, on another rank.
+        unsafe { libc::exit(status as i32) }
+    })
+}
