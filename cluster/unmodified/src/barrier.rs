@@ -63,7 +63,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barri
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_barrier_wait(barrier) };
     }
-    fence::releasing(|| {
+    ours(|| {
         let object = Object::at(barrier, Kind::Barrier);
         let round = object.word(ROUND);
         fence::release();

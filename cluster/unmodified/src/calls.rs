@@ -6,13 +6,14 @@
 //! touch of everything that it points to.
 
 use std::ffi::{c_int, c_long, c_void};
-use std::ptr::{null_mut, without_provenance_mut};
+use std::ptr::without_provenance_mut;
 
 use libc::{greg_t, iovec, siginfo_t, ucontext_t};
 
 use crate::gate;
 use crate::image::is_global;
 use crate::refused::{cannot, refuse};
+use crate::signals::Action;
 use crate::words::{program, rank};
 use crate::{home, signals, start};
 
@@ -32,37 +33,17 @@ const PAGE: usize = 4096;
 const ATTEMPTS: usize = 200;
 const EFAULT: i64 = -(libc::EFAULT as i64);
 
-/// The kernel's `struct sigaction`.
-#[repr(C)]
-struct Action {
-    handler: usize,
-    flags: u64,
-    restorer: usize,
-    mask: u64,
-}
-
 /// Installs the handlers for system calls and for page faults. They return by this library's own
 /// instructions, which the kernel does not pass on.
 pub fn install() {
-    let handlers: [(c_int, usize, u64, c_int); 3] = [
-        (libc::SIGSYS, handle as *const () as usize, 0, libc::SA_NODEFER),
-        (libc::SIGBUS, fault as *const () as usize, u64::MAX, 0),
-        (libc::SIGSEGV, fault as *const () as usize, u64::MAX, 0),
+    let (call, fault) = (handle as *const () as usize, fault as *const () as usize);
+    let actions = [
+        (libc::SIGSYS, Action::new(call, libc::SA_NODEFER, 0)),
+        (libc::SIGBUS, Action::new(fault, 0, u64::MAX)),
+        (libc::SIGSEGV, Action::new(fault, 0, u64::MAX)),
     ];
-    const RESTORER: c_int = 0x0400_0000;
-    for (signal, handler, mask, flag) in handlers {
-        let flags =
-            (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART | RESTORER | flag) as u64;
-        let restorer = gate::syncline_unmodified_return as *const () as usize;
-        let action = Action { handler, flags, restorer, mask };
-        let none = null_mut::<c_void>();
-        // SAFETY: the kernel's structure, with handlers of the right type.
-        let result = unsafe {
-            libc::syscall(libc::SYS_rt_sigaction, signal, &raw const action, none, size_of::<u64>())
-        };
-        if result != 0 {
-            cannot("the system refuses handlers for signals");
-        }
+    if actions.iter().any(|(signal, action)| action.set(*signal) != 0) {
+        cannot("the system refuses handlers for signals");
     }
 }
 
@@ -102,6 +83,7 @@ fn dispatch(call: Call) -> i64 {
         libc::SYS_clone | libc::SYS_clone3 => refuse("clone"),
         libc::SYS_fork | libc::SYS_vfork => refuse("vfork"),
         libc::SYS_execve | libc::SYS_execveat => refuse("execve"),
+        libc::SYS_rt_sigaction => signals::install(call.arguments),
         libc::SYS_shmat => refuse("shmat"),
         libc::SYS_io_uring_setup => refuse("io_uring_setup"),
         libc::SYS_exit_group if rank() == 0 => start::end(call.arguments[0]),

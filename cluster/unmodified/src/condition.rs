@@ -11,7 +11,6 @@ use libc::{
 use syncline_interpose::real;
 
 use crate::deadline::Deadline;
-use crate::fence;
 use crate::gate::{in_program, ours};
 use crate::mutex::{self, status};
 use crate::objects::{Kind, Object};
@@ -115,7 +114,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
     if in_program() {
-        return fence::releasing(|| wait(condition, mutex, None));
+        return ours(|| wait(condition, mutex, None));
     }
     // SAFETY: the caller's own call.
     unsafe { own::pthread_cond_wait(condition, mutex) }
@@ -153,7 +152,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
         return unsafe { own::pthread_cond_clockwait(condition, mutex, clock, until) };
     }
     // SAFETY: the caller's own call.
-    fence::releasing(|| match unsafe { Deadline::of(clock, until) } {
+    ours(|| match unsafe { Deadline::of(clock, until) } {
         Ok(deadline) => wait(condition, mutex, Some(deadline)),
         Err(error) => error,
     })

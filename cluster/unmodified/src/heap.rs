@@ -5,6 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use libc::{EINVAL, ENOMEM, off_t};
 use syncline_interpose::entry;
@@ -13,6 +14,7 @@ use crate::allocator::{
     __libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc,
 };
 use crate::gate::{in_program, ours};
+use crate::output::say;
 use crate::refused::refuse;
 use crate::words::program;
 use crate::{image, start};
@@ -23,6 +25,9 @@ struct Header {
     bytes: usize,
     from: usize,
 }
+
+/// Whether it was said that there is too little memory.
+static SAID: AtomicBool = AtomicBool::new(false);
 
 const HEADER: usize = size_of::<Header>();
 const PAGE: usize = 4096;
@@ -51,7 +56,15 @@ fn global(bytes: usize, align: usize) -> *mut c_void {
     let from = if start::constructs() {
         image::early(all)
     } else {
-        ours(|| program().memory.allocate(all).map_or(0, |block| block.addr().get()))
+        ours(|| match program().memory.allocate(all) {
+            Ok(block) => block.addr().get(),
+            Err(error) => {
+                if !SAID.swap(true, Relaxed) {
+                    say(&[error.to_string().as_bytes()]);
+                }
+                0
+            }
+        })
     };
     if from == 0 {
         set_errno(ENOMEM);

@@ -8,7 +8,8 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 
 use crate::calls::{self, Call};
 use crate::fence;
-use crate::gate::Function;
+use crate::gate::{self, Function};
+use crate::output;
 use crate::records::{self, Call as Stage, Field, Record};
 use crate::refused::cannot;
 use crate::threads;
@@ -62,6 +63,8 @@ pub fn start_thread(function: Function, argument: usize) {
 extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
     let record = Record(number.addr());
     let stage = record.word(Field::Call);
+    gate::open();
+    threads::comes();
     loop {
         match stage.load() {
             asked if asked == Stage::Asked as u64 => {
@@ -69,6 +72,10 @@ extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
                 let argument = |number| record.word(Field::Arguments).plus(number).load() as usize;
                 let arguments = std::array::from_fn(argument);
                 let number = record.get(Field::Number) as i64;
+                let writes = matches!(number, libc::SYS_write | libc::SYS_writev);
+                if writes && arguments[0] == libc::STDOUT_FILENO as usize {
+                    gate::program(output::flush);
+                }
                 let result = match number {
                     libc::SYS_exit_group => crate::start::end(arguments[0]),
                     EXIT => exit(arguments[0]),
@@ -85,6 +92,8 @@ extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
             }
         }
     }
+    threads::goes();
+    gate::close();
     record.set(Field::Served, 0);
     record.word(Field::Served).wake(1);
     null_mut()
@@ -92,8 +101,7 @@ extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
 
 /// Ends the program as if this thread were one of its threads.
 fn exit(status: usize) -> ! {
-    crate::gate::open();
-    crate::gate::program(|| {
+    gate::program(|| {
         // SAFETY: the program has called it, on another rank.
         unsafe { libc::exit(status as i32) }
     })

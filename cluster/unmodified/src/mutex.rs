@@ -259,7 +259,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     if in_program() {
-        return fence::releasing(|| status(unlock(mutex)));
+        return ours(|| status(unlock(mutex)));
     }
     // SAFETY: the caller's own call.
     unsafe { syncline_interpose::pthread_mutex_unlock(mutex.cast()) }
@@ -321,6 +321,6 @@ pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut c_int) -> c_int {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_spin_unlock(lock) };
     }
-    fence::releasing(|| release(spin(lock)));
+    ours(|| release(spin(lock)));
     0
 }

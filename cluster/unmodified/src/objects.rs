@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 /// Rows for each rank.
-const ROWS: usize = 1 << 16;
+const ROWS: usize = 1 << 18;
 /// Bytes of a row.
 const ROW: usize = 64;
 /// The value of a row's kind while a rank makes it a row of another kind.

@@ -67,7 +67,7 @@ pub unsafe extern "C-unwind" fn pthread_once(
     }
     if ours(|| begins(Object::at(control, Kind::Once))) {
         action();
-        fence::releasing(|| ends(Object::at(control, Kind::Once), DONE));
+        ours(|| ends(Object::at(control, Kind::Once), DONE));
     }
     0
 }
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u64) {
         // SAFETY: the caller's own call.
         return unsafe { own::__cxa_guard_release(guard) };
     }
-    fence::releasing(|| ends(Object::at(guard, Kind::Once), DONE));
+    ours(|| ends(Object::at(guard, Kind::Once), DONE));
 }
 
 /// # Safety
@@ -123,5 +123,5 @@ pub unsafe extern "C-unwind" fn __cxa_guard_abort(guard: *mut u64) {
         // SAFETY: the caller's own call.
         return unsafe { own::__cxa_guard_abort(guard) };
     }
-    fence::releasing(|| ends(Object::at(guard, Kind::Once), NEW));
+    ours(|| ends(Object::at(guard, Kind::Once), NEW));
 }

@@ -1,18 +1,16 @@
-//! Standard output. Every rank has a C library of its own, with a buffer of its own. To keep the
-//! order in which threads print, a rank's buffer is written before a thread of the rank lets others
-//! go on.
+//! Standard output. Every rank has a C library of its own, with a buffer of its own.
+//!
+//! To keep the order in which threads print, the other ranks write each line at once, and rank 0
+//! writes what is in its buffer before it writes something for another rank. A thread must not write
+//! the buffer at other times: another thread may be using it without the C library's lock, as
+//! `putc_unlocked` does.
 
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use libc::{FILE, c_char};
-use syncline_interpose::real;
 
 static STANDARD_OUTPUT: AtomicPtr<FILE> = AtomicPtr::new(null_mut());
-
-real! {
-    fn __fpending(file: *mut FILE) -> usize;
-}
 
 unsafe extern "C" {
     static stdout: *mut FILE;
@@ -26,15 +24,16 @@ pub fn find() {
     STANDARD_OUTPUT.store(unsafe { stdout }, Relaxed);
 }
 
+/// Makes this rank write each line at once.
+pub fn by_lines() {
+    // SAFETY: the C library's file, which has not been used yet.
+    unsafe { libc::setvbuf(STANDARD_OUTPUT.load(Relaxed), null_mut(), libc::_IOLBF, 0) };
+}
+
 /// Writes what is in the buffer. Runs as the program's code.
 pub fn flush() {
-    let file = STANDARD_OUTPUT.load(Relaxed);
-    // SAFETY: an open file of the C library. It can be closed only together with the buffer.
-    unsafe {
-        if !file.is_null() && __fpending(file) > 0 {
-            libc::fflush(file);
-        }
-    }
+    // SAFETY: the C library's file.
+    unsafe { libc::fflush(STANDARD_OUTPUT.load(Relaxed)) };
 }
 
 /// Prints a line on standard error.

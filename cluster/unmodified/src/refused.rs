@@ -4,9 +4,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::gate::{self, in_program};
 use crate::output::say;
-
-/// The exit status of a program that can't run on ranks.
-pub const REFUSED: usize = 4;
+use syncline_dsm::program::REFUSED;
 
 /// Ends the program, because it can't run on ranks.
 pub fn cannot(why: &str) -> ! {
@@ -27,7 +25,7 @@ pub fn refuse(what: &str) -> ! {
 fn end() -> ! {
     loop {
         // SAFETY: ends this process, with all its threads. The other ranks are ended by the command.
-        unsafe { gate::direct(libc::SYS_exit_group, [REFUSED, 0, 0, 0, 0, 0]) };
+        unsafe { gate::direct(libc::SYS_exit_group, [REFUSED as usize, 0, 0, 0, 0, 0]) };
     }
 }
 

@@ -145,7 +145,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     if in_program() {
-        fence::releasing(|| unlock(at(lock)));
+        ours(|| unlock(at(lock)));
         return 0;
     }
     // SAFETY: the caller's own call.

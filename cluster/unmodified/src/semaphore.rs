@@ -161,7 +161,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
         // SAFETY: the caller's own call.
         return unsafe { own::sem_post(semaphore) };
     }
-    fence::releasing(|| {
+    ours(|| {
         fence::release();
         let object = at(semaphore);
         object.word(VALUE).add(1);

@@ -5,10 +5,10 @@
 //! faults nor system calls can be served.
 
 use std::ffi::{c_int, c_void};
-use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::ptr::{null_mut, without_provenance, without_provenance_mut};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use libc::{SIGBUS, SIGSEGV, SIGSYS, sigaction as Action, sighandler_t, siginfo_t};
+use libc::{SIGBUS, SIGSEGV, SIGSYS, siginfo_t};
 use syncline_interpose::real;
 
 use crate::gate::{self, in_program};
@@ -17,6 +17,9 @@ use crate::output::say;
 const OURS: [c_int; 3] = [SIGBUS, SIGSEGV, SIGSYS];
 const SIGNALS: usize = 65;
 
+/// Whether it was said that some handlers are not called.
+static SAID: AtomicBool = AtomicBool::new(false);
+
 /// The program's handlers.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(0) }; SIGNALS];
 
@@ -24,8 +27,6 @@ mod own {
     use super::*;
 
     real! {
-        fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
-        fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t;
         fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int;
     }
 }
@@ -55,8 +56,7 @@ pub fn change(mask: &mut u64, arguments: [usize; 6]) -> i64 {
     if new != 0 {
         // SAFETY: the program's own pointer.
         let new = unsafe { without_provenance::<u64>(new).read_unaligned() };
-        let ours = OURS.iter().fold(0, |mask, signal| mask | 1 << (signal - 1));
-        let new = new & !ours;
+        let new = new & !our_mask();
         *mask = match how as c_int {
             libc::SIG_BLOCK => before | new,
             libc::SIG_UNBLOCK => before & !new,
@@ -81,72 +81,84 @@ extern "C-unwind" fn handles(signal: c_int, info: *mut siginfo_t, context: *mut 
     gate::program(|| handler(signal, info, context));
 }
 
-/// # Safety
-/// Same requirements as POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn sigaction(
-    signal: c_int,
-    new: *const Action,
-    old: *mut Action,
-) -> c_int {
-    let known = (0..SIGNALS as c_int).contains(&signal);
-    // SAFETY: the caller's own call, with a handler in front of the program's.
-    unsafe {
-        if !in_program() || !known {
-            return own::sigaction(signal, new, old);
+/// The kernel's `struct sigaction`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Action {
+    pub handler: usize,
+    pub flags: u64,
+    pub restorer: usize,
+    pub mask: u64,
+}
+
+const RESTORER: u64 = 0x0400_0000;
+
+impl Action {
+    /// An action that calls this handler on the thread's stack for handlers, and returns by this
+    /// library's own instructions.
+    pub fn new(handler: usize, flags: i32, mask: u64) -> Action {
+        Action {
+            handler,
+            flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | flags) as u32 as u64 | RESTORER,
+            restorer: gate::syncline_unmodified_return as *const () as usize,
+            mask,
         }
-        if OURS.contains(&signal) {
-            if !new.is_null() && (*new).sa_sigaction > libc::SIG_IGN {
-                let name: &[u8] = if signal == SIGSEGV { b"SIGSEGV" } else { b"SIGBUS or SIGSYS" };
-                say(&[b"the program's handler for ", name, b" is not called"]);
-            }
-            return own::sigaction(signal, null(), old);
-        }
-        let before = HANDLERS[signal as usize].load(SeqCst);
-        let mut ours;
-        let mut pointer = null();
-        if !new.is_null() {
-            ours = *new;
-            if ours.sa_sigaction > libc::SIG_IGN {
-                HANDLERS[signal as usize].store(ours.sa_sigaction, SeqCst);
-                ours.sa_sigaction = handles as *const () as usize;
-                ours.sa_flags |= libc::SA_SIGINFO | libc::SA_ONSTACK;
-            }
-            OURS.iter().for_each(|signal| {
-                libc::sigdelset(&raw mut ours.sa_mask, *signal);
-            });
-            pointer = &raw const ours;
-        }
-        let mut kept = std::mem::zeroed::<Action>();
-        let status = own::sigaction(signal, pointer, &raw mut kept);
-        if status == 0 && !old.is_null() {
-            if kept.sa_sigaction == handles as *const () as usize {
-                kept.sa_sigaction = before;
-            }
-            *old = kept;
-        }
-        status
+    }
+
+    /// Sets the action of a signal. Returns the system's result.
+    pub fn set(&self, signal: c_int) -> i64 {
+        act(signal as usize, std::ptr::from_ref(self).addr(), 0)
     }
 }
 
-/// # Safety
-/// Same requirements as POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t {
-    // SAFETY: the caller's own call.
-    unsafe {
-        if !in_program() {
-            return own::signal(signal, handler);
-        }
-        let mut new = std::mem::zeroed::<Action>();
-        let mut old = std::mem::zeroed::<Action>();
-        new.sa_sigaction = handler;
-        new.sa_flags = libc::SA_RESTART;
-        match sigaction(signal, &raw const new, &raw mut old) {
-            0 => old.sa_sigaction,
-            _ => libc::SIG_ERR,
-        }
+/// The system call `rt_sigaction`, directly.
+fn act(signal: usize, new: usize, old: usize) -> i64 {
+    // SAFETY: the kernel checks the pointers, which are to its own structure.
+    unsafe { gate::direct(libc::SYS_rt_sigaction, [signal, new, old, size_of::<u64>(), 0, 0]) }
+}
+
+/// Makes the program's system call `rt_sigaction`, with a handler of ours in front of the program's.
+pub fn install(arguments: [usize; 6]) -> i64 {
+    let [signal, new, old, size, ..] = arguments;
+    if !(1..SIGNALS).contains(&signal) || size != size_of::<u64>() {
+        return -i64::from(libc::EINVAL);
     }
+    let before = HANDLERS[signal].load(SeqCst);
+    let mut kept = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    let mut result = 0;
+    if OURS.contains(&(signal as c_int)) {
+        // SAFETY: the program's own pointer, to the kernel's structure.
+        let handles = |new| unsafe { without_provenance::<Action>(new).read_unaligned().handler };
+        if new != 0 && handles(new) > libc::SIG_IGN && !SAID.swap(true, SeqCst) {
+            say(&[b"the program's handlers for SIGSEGV, SIGBUS and SIGSYS are not called"]);
+        }
+    } else {
+        let mut ours = kept;
+        if new != 0 {
+            // SAFETY: the program's own pointer, to the kernel's structure.
+            ours = unsafe { without_provenance::<Action>(new).read_unaligned() };
+            if ours.handler > libc::SIG_IGN {
+                HANDLERS[signal].store(ours.handler, SeqCst);
+                let handler = handles as *const () as usize;
+                ours = Action::new(handler, ours.flags as i32, ours.mask & !our_mask());
+            }
+        }
+        let new = if new == 0 { 0 } else { (&raw const ours).addr() };
+        result = act(signal, new, (&raw mut kept).addr());
+    }
+    if result == 0 && old != 0 {
+        if kept.handler == handles as *const () as usize {
+            kept.handler = before;
+        }
+        // SAFETY: as above.
+        unsafe { without_provenance_mut::<Action>(old).write_unaligned(kept) };
+    }
+    result
+}
+
+/// This library's signals, as the kernel's mask.
+fn our_mask() -> u64 {
+    OURS.iter().fold(0, |mask, signal| mask | 1 << (signal - 1))
 }
 
 /// A thread's stack for handlers stays this library's: handlers run on that one.

@@ -81,7 +81,9 @@ extern "C-unwind" fn begins(
     calls::install();
     if rank() != 0 {
         signals::leave_to_rank_0();
+        output::by_lines();
         serve();
+        output::flush();
         program().leave();
         leave(0);
     }
@@ -213,7 +215,6 @@ fn serve() {
 pub unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
     real! { fn exit(status: c_int) -> !; }
     if gate::in_program() && gate::ours(rank) != 0 {
-        output::flush();
         let arguments = [status as usize, 0, 0, 0, 0, 0];
         gate::ours(|| home::ask(calls::Call { number: home::EXIT, arguments }));
     }

@@ -16,7 +16,6 @@ use crate::deadline::Deadline;
 use crate::fence;
 use crate::gate::{self, Function, in_program, ours};
 use crate::keys;
-use crate::output;
 use crate::records::{self, Call, DETACHED, ENDED, Field, Record, State};
 use crate::refused::{cannot, refuse};
 use crate::words::{program, rank};
@@ -38,7 +37,7 @@ thread_local! {
 }
 
 /// The threads of this rank that access global memory.
-static HERE: AtomicUsize = AtomicUsize::new(2);
+static HERE: AtomicUsize = AtomicUsize::new(0);
 /// The key whose destructor notices a thread's end.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
@@ -108,9 +107,20 @@ pub fn become_thread(record: Record, stack: usize) -> *mut u8 {
     };
     ON.set((start.addr().get(), stack));
     gate::open();
-    let here = HERE.fetch_add(1, SeqCst) + 1;
-    program().set_threads(here);
+    comes();
     without_provenance_mut((start.addr().get() + stack) & !15)
+}
+
+/// One more thread of this process accesses global memory.
+pub fn comes() {
+    HERE.fetch_add(1, SeqCst);
+    program().set_threads(|| HERE.load(SeqCst));
+}
+
+/// One thread less of this process accesses global memory.
+pub fn goes() {
+    HERE.fetch_sub(1, SeqCst);
+    program().set_threads(|| HERE.load(SeqCst));
 }
 
 /// The size of a stack for the program's thread.
@@ -164,7 +174,6 @@ unsafe extern "C" fn leaves(round: *mut c_void) {
         return;
     }
     keys::destroy();
-    output::flush();
     gate::leave();
     let record = record();
     let (start, bytes) = ON.get();
@@ -173,8 +182,7 @@ unsafe extern "C" fn leaves(round: *mut c_void) {
         unsafe { program().memory.free(start, bytes) };
     }
     fence::release();
-    let here = HERE.fetch_sub(1, SeqCst) - 1;
-    program().set_threads(here);
+    goes();
     gate::close();
     if record.get(Field::Served) != 0 {
         record.set(Field::Call, Call::Over as u64);
@@ -210,7 +218,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
         }
     }
     let is_detached = detached == libc::PTHREAD_CREATE_DETACHED;
-    fence::releasing(|| {
+    ours(|| {
         let Some(record) = Record::take() else { return EAGAIN };
         let next = records::created().add(1) + 1;
         let target = next as usize % program().ranks();
@@ -290,7 +298,7 @@ pub unsafe extern "C-unwind" fn pthread_join(thread: pthread_t, value: *mut *mut
         if !in_program() {
             return own::pthread_join(thread, value);
         }
-        joined(fence::releasing(|| join(thread, None)), value)
+        joined(ours(|| join(thread, None)), value)
     }
 }
 
@@ -343,7 +351,7 @@ pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
             return own::pthread_clockjoin_np(thread, value, clock, until);
         }
         let deadline = Deadline::of(clock, until);
-        joined(fence::releasing(|| join(thread, Some(deadline?))), value)
+        joined(ours(|| join(thread, Some(deadline?))), value)
     }
 }
 

@@ -55,7 +55,8 @@ pub const CLUSTER: &str = concat!(
     "  that of the first rank that failed, or 0 if none did, or:\n  \
      3    a signal ended that rank; it ended between syncline_dsm_init and\n       \
      syncline_dsm_finish; or it ended with status 0 and had not joined the\n       \
-     shared memory that others had joined\n",
+     shared memory that others had joined\n  \
+     4    with --unmodified: the program does what can't work on ranks\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()

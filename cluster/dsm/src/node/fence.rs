@@ -21,7 +21,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     pub fn step(&mut self, step: FenceStep, quiet: Quiet) -> Result<(), Dead> {
         match step {
             FenceStep::Downgrade => {
-                self.downgrade(0..self.shape.pages(), usize::MAX)?;
+                for pages in self.fetched.clone() {
+                    self.downgrade(pages, usize::MAX)?;
+                }
                 self.buffered = 0;
                 Ok(())
             }

@@ -87,6 +87,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         self.fabric.get(from, arriving)?;
         self.pages.install(first, arriving);
         self.cache.insert(line);
+        self.note_fetched(line);
         self.counts.fetched += self.shape.line() as u64;
         Ok(())
     }

@@ -89,6 +89,9 @@ pub struct Node<F, P, R = Carina> {
     drains: usize,
     /// The number of threads that access pages.
     threads: usize,
+    /// The pages that were ever fetched are within these two ranges: one grows from the low end of
+    /// the memory, and one from the high end, as allocations do. Only these can be written.
+    fetched: [std::ops::Range<usize>; 2],
     counts: Counts,
 }
 
@@ -128,6 +131,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
             buffered: 0,
             drains: 0,
             threads: 1,
+            fetched: [0..0, shape.pages()..shape.pages()],
             shape,
             counts: Counts::default(),
         })
@@ -245,6 +249,17 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         }
         self.buffered = self.buffered.saturating_sub(done);
         Ok((done, from))
+    }
+
+    /// Adds a line's pages to `fetched`.
+    fn note_fetched(&mut self, line: usize) {
+        let pages = self.pages_of(line);
+        let [low, high] = &mut self.fetched;
+        if pages.start < self.shape.pages() / 2 {
+            low.end = low.end.max(pages.end);
+        } else {
+            high.start = high.start.min(pages.start);
+        }
     }
 
     /// The range of a page's twin in `twins`.

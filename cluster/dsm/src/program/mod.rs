@@ -43,7 +43,10 @@ pub use threads::{Threads, thread};
 
 /// Bytes of each rank's words for a program that is run unmodified (`syncline cluster
 /// --unmodified`): what its threads, mutexes and so on need.
-pub const UNMODIFIED: usize = 5 << 20;
+pub const UNMODIFIED: usize = 17 << 20;
+
+/// The exit status of a rank whose program does what an unmodified program can't do on ranks.
+pub const REFUSED: i32 = 4;
 
 /// This process as a rank, with the memory, locks and threads that it shares with other ranks.
 pub struct Program {
@@ -146,9 +149,10 @@ impl Program {
     }
 
     /// Sets how many of this process's threads access shared memory, if they are not threads of
-    /// [`Threads::run`].
-    pub fn set_threads(&self, threads: usize) {
-        self.rank.inside(|node| node.set_threads(threads));
+    /// [`Threads::run`]. `count` is called while the node's lock is held, so of two calls at the same
+    /// time, the later one sees what both threads have counted.
+    pub fn set_threads(&self, count: impl FnOnce() -> usize) {
+        self.rank.inside(|node| node.set_threads(count()));
     }
 
     /// The counts of this node's work so far.

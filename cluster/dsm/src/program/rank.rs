@@ -78,19 +78,15 @@ impl Rank {
     /// Calls a function with the node. All signals of this thread are blocked meanwhile: a signal
     /// handler could access shared memory, and would then wait for this call to end.
     pub fn inside<R>(&self, act: impl FnOnce(&mut NodeOfRank) -> R) -> R {
-        let mut all = MaybeUninit::uninit();
-        let mut before = MaybeUninit::uninit();
-        // SAFETY: these are signal sets, which are written before they are read.
-        unsafe {
-            libc::sigfillset(all.as_mut_ptr());
-            libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-        }
-        let result = self.node.with(|node| act(node));
-        // SAFETY: restores the signals that were blocked before.
-        unsafe {
-            libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
-        }
-        result
+        without_signals(|| self.node.with(|node| act(node)))
+    }
+
+    /// Performs these steps of a fence, one after another. Other threads may use the node in
+    /// between.
+    fn steps<'a>(&self, steps: impl Iterator<Item = &'a FenceStep>, quiet: Quiet) {
+        without_signals(|| {
+            steps.for_each(|step| reached(self.node.with(|node| node.step(*step, quiet))));
+        });
     }
 
     /// Makes a faulted access possible. Returns false if the address is not in this shared memory,
@@ -145,20 +141,20 @@ impl Rank {
     /// Performs the steps of a fence up to its first synchronization.
     pub fn before(&self, which: Fence) {
         let steps = crate::carina::Carina.fence(which).iter();
-        for step in steps.take_while(|step| **step != FenceStep::Synchronize) {
-            reached(self.inside(|node| node.step(*step, Quiet::No)));
-        }
+        self.steps(steps.take_while(|step| **step != FenceStep::Synchronize), Quiet::No);
     }
 
     /// Performs the steps of a fence after its first synchronization. If there is a second one,
     /// calls `again` for it.
     pub fn after(&self, which: Fence, quiet: Quiet, mut again: impl FnMut()) {
         let steps = crate::carina::Carina.fence(which).iter();
-        for step in steps.skip_while(|step| **step != FenceStep::Synchronize).skip(1) {
-            match step {
-                FenceStep::Synchronize => again(),
-                _ => reached(self.inside(|node| node.step(*step, quiet))),
-            }
+        let mut parts = steps.as_slice().split(|step| *step == FenceStep::Synchronize).skip(1);
+        if let Some(first) = parts.next() {
+            self.steps(first.iter(), quiet);
+        }
+        for part in parts {
+            again();
+            self.steps(part.iter(), quiet);
         }
     }
 
@@ -179,6 +175,23 @@ impl Rank {
             self.host.enter(self.layout.nodes);
         }
     }
+}
+
+/// Runs a function while all signals of this thread are blocked.
+fn without_signals<R>(act: impl FnOnce() -> R) -> R {
+    let mut all = MaybeUninit::uninit();
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: these are signal sets, which are written before they are read.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+    }
+    let result = act();
+    // SAFETY: restores the signals that were blocked before.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
+    }
+    result
 }
 
 /// The numbers of pages that [`Control::Allocated`] counts as taken from the low end and from the

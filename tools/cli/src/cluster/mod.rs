@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use syncline_dsm::program::{JOINED, LEFT, LOST};
+use syncline_dsm::program::{JOINED, LEFT, LOST, REFUSED};
 use syncline_dsm::shape::{ASKED_LOCK, ASKED_PAGE, Control, Layout};
 use syncline_fabric::Host;
 use syncline_fabric::host::{Error, Job};
@@ -66,7 +66,8 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
             ))
         }
     })?;
-    watch(job, args.ranks, &layout)
+    let program = if args.unmodified { Kind::Unmodified } else { Kind::Written };
+    watch(job, args.ranks, &layout, program)
 }
 
 /// Makes this process end when Syncline, its parent, ends.
@@ -78,6 +79,25 @@ fn end_with(parent: u32) -> std::io::Result<()> {
         return Err(std::io::ErrorKind::BrokenPipe.into());
     }
     Ok(())
+}
+
+/// How a program uses shared memory.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// It was written for it.
+    Written,
+    /// It is an ordinary program.
+    Unmodified,
+}
+
+impl Kind {
+    /// What a rank's program does first and last with shared memory, in words.
+    fn start_and_end(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Written => ("syncline_dsm_init", "syncline_dsm_finish"),
+            Kind::Unmodified => ("the start of main", "the program's end"),
+        }
+    }
 }
 
 /// The part of the program in which a rank ended.
@@ -102,7 +122,8 @@ struct Ended {
 
 /// Waits until all ranks have ended. All other ranks are ended if a rank ends inside the shared
 /// memory, fails before it has joined, or ends without joining although others have joined.
-fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failure> {
+fn watch(mut job: Job, ranks: usize, layout: &Layout, program: Kind) -> Result<ExitCode, Failure> {
+    let (_, last) = program.start_and_end();
     let mut ended: Vec<Option<Ended>> = vec![None; ranks];
     let mut first_failed = None;
     while ended.iter().any(Option::is_none) {
@@ -118,18 +139,24 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout) -> Result<ExitCode, Failur
                 // The other ranks don't need it any more.
                 Stage::After => {
                     if status.signal().is_some() {
-                        say(&format!("rank {rank} {} after syncline_dsm_finish", ending(status)));
+                        say(&format!("rank {rank} {} after {last}", ending(status)));
                     }
                     first_failed = first_failed.or(Some(code(status)));
                 }
-                Stage::Before | Stage::Inside => return Ok(end(job, it, layout)),
+                Stage::Before | Stage::Inside => return Ok(end(job, it, layout, program)),
             }
+        }
+        let all_absent =
+            ended.iter().all(|ended| ended.is_some_and(|it| it.stage == Stage::Before));
+        if program == Kind::Unmodified && all_absent {
+            let message = "the program ended before it called main, so it did not run on ranks";
+            return Err(Failure::message(CANNOT_RECORD, message));
         }
         let absent = ended.iter().flatten().find(|ended| ended.stage == Stage::Before);
         if let Some(absent) = absent
             && (0..ranks).any(|rank| stage(&job, rank, layout) != Stage::Before)
         {
-            return Ok(end(job, *absent, layout));
+            return Ok(end(job, *absent, layout, program));
         }
     }
     Ok(first_failed.map_or(ExitCode::SUCCESS, ExitCode::from))
@@ -147,14 +174,15 @@ fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
 /// Ends all ranks because one has ended. Prints how that rank ended and, if it was inside the
 /// shared memory, what it had requested last. Prints nothing if the rank itself has printed an
 /// error.
-fn end(job: Job, it: Ended, layout: &Layout) -> ExitCode {
+fn end(job: Job, it: Ended, layout: &Layout, program: Kind) -> ExitCode {
+    let (first, last) = program.start_and_end();
     let Ended { rank, status, stage } = it;
     let own = status.code().filter(|code| *code != 0);
     let (when, own) = match stage {
-        Stage::Before => ("before syncline_dsm_init".to_owned(), own),
+        Stage::Before => (format!("before {first}"), own),
         Stage::Inside | Stage::After => (
-            format!("before syncline_dsm_finish; {}", last_request(&job, rank, layout)),
-            own.filter(|code| *code == LOST),
+            format!("before {last}; {}", last_request(&job, rank, layout)),
+            own.filter(|code| *code == LOST || program == Kind::Unmodified && *code == REFUSED),
         ),
     };
     match own {
