@@ -1,21 +1,21 @@
 //! System calls of the program's code. The kernel passes each of them to [`handle`], as the signal
 //! SIGSYS (Linux, Documentation/admin-guide/syscall-user-dispatch.rst).
 //!
-//! The kernel can't fetch pages of global memory. So the memory that a call reads or writes is
-//! touched first, if it is known which; and a call that fails with EFAULT is made again after a
-//! touch of everything that it points to.
+//! The kernel can't fetch pages of global memory. So calls that move data do it through memory of
+//! this library ([`data`]), and any other call that fails with EFAULT is made again after a touch of
+//! what its arguments point to.
 
 use std::ffi::{c_int, c_long, c_void};
 use std::ptr::without_provenance_mut;
 
-use libc::{greg_t, iovec, siginfo_t, ucontext_t};
+use libc::{greg_t, siginfo_t, ucontext_t};
 
 use crate::gate;
 use crate::image::is_global;
 use crate::refused::{cannot, refuse};
 use crate::signals::Action;
 use crate::words::{program, rank};
-use crate::{home, signals, start};
+use crate::{data, home, signals, start};
 
 /// A system call: its number and arguments.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,12 @@ pub struct Call {
     pub arguments: [usize; 6],
 }
 
-/// A range of addresses that a call uses, and whether it writes there.
-type Buffer = (usize, usize, bool);
-
 const PAGE: usize = 4096;
 /// A page that was touched may be dropped again before the call; more often than this in a row, the
 /// call's own error is right.
 const ATTEMPTS: usize = 200;
+/// The most pages from an address on that a call may need, unless it moves data.
+const MOST_PAGES: usize = 16;
 const EFAULT: i64 = -(libc::EFAULT as i64);
 
 /// Installs the handlers for system calls and for page faults. They return by this library's own
@@ -94,9 +93,22 @@ fn dispatch(call: Call) -> i64 {
 
 /// Makes a call on this rank.
 pub fn make(call: Call) -> i64 {
-    let known = buffers(call);
-    let known = known.into_iter().flatten();
-    known.for_each(touch);
+    match call.number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
+            data::received(call, 1, 2)
+        }
+        libc::SYS_getrandom => data::received(call, 0, 1),
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => data::sent(call, 1, 2),
+        libc::SYS_readv | libc::SYS_preadv | libc::SYS_preadv2 => data::scattered(call),
+        libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => data::gathered(call),
+        libc::SYS_sendmsg => data::message_sent(call),
+        libc::SYS_recvmsg => data::message_received(call),
+        _ => retried(call),
+    }
+}
+
+/// Makes a call again and again while it finds pages absent to which its arguments point.
+pub fn retried(call: Call) -> i64 {
     let mut result = direct(call);
     for attempt in 0..ATTEMPTS {
         if result != EFAULT || !touch_all(call, attempt) {
@@ -161,60 +173,19 @@ fn is_local(number: i64) -> bool {
     LOCAL.contains(&number)
 }
 
-/// The memory that a call uses, if it is one of the calls that move many bytes. Such a call may
-/// also move fewer bytes than asked for in place of EFAULT, so these must be present before.
-fn buffers(call: Call) -> [Option<Buffer>; 2] {
-    let [a, b, c, ..] = call.arguments;
-    match call.number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
-            [Some((b, c, true)), None]
-        }
-        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => [Some((b, c, false)), None],
-        libc::SYS_getrandom => [Some((a, b, true)), None],
-        libc::SYS_readv | libc::SYS_preadv => pieces(b, c, true),
-        libc::SYS_writev | libc::SYS_pwritev => pieces(b, c, false),
-        _ => [None, None],
-    }
-}
-
-/// Touches the pieces of a call that has a list of them. Returns the list itself.
-fn pieces(list: usize, count: usize, write: bool) -> [Option<Buffer>; 2] {
-    let bytes = count.min(1024) * size_of::<iovec>();
-    for number in 0..count.min(1024) {
-        let piece = without_provenance_mut::<iovec>(list).wrapping_add(number);
-        if !is_global(piece.addr()) {
-            break;
-        }
-        // SAFETY: the program's own list, in its memory.
-        let piece = unsafe { piece.read() };
-        touch((piece.iov_base.addr(), piece.iov_len, write));
-    }
-    [Some((list, bytes, false)), None]
-}
-
-/// Makes a buffer present, if it is in global memory.
-fn touch((at, bytes, write): Buffer) {
-    if is_global(at) && bytes > 0 {
-        // SAFETY: the program's own buffer. Another thread that writes to it would be a race of
-        // the program.
-        unsafe { program().memory.touch(without_provenance_mut(at), bytes, write) };
-    }
-}
-
 /// Touches the pages to which a call's arguments point, one more page with each attempt. Returns
 /// false if there are none.
 fn touch_all(call: Call, attempt: usize) -> bool {
-    buffers(call).into_iter().flatten().for_each(touch);
     let mut any = false;
-    for at in call.arguments {
-        if is_global(at) {
-            let bytes = PAGE - at % PAGE + attempt.min(15) * PAGE;
-            let end = program().memory.addresses();
-            let bytes = bytes.min(end.0.addr() + end.1 - at);
-            // Only the first page is sure to be the program's: touching pages that are not
-            // allocated is an error.
-            touch((at, if attempt < 16 { 1 } else { bytes }, true));
-            any = true;
+    for at in call.arguments.into_iter().filter(|at| is_global(*at)) {
+        any = true;
+        let pages = attempt.min(MOST_PAGES - 1);
+        for at in (0..=pages).map(|page| if page == 0 { at } else { (at / PAGE + page) * PAGE }) {
+            if is_global(at) && program().memory.is_allocated(at) {
+                // SAFETY: the program's own memory. Another thread that writes to it meanwhile
+                // would be a race of the program.
+                unsafe { program().memory.touch(without_provenance_mut(at), 1, true) };
+            }
         }
     }
     any

@@ -19,6 +19,7 @@
 //!   mutex, condition, rwlock, barrier, semaphore, once
 //!                these functions, over the words of an object
 //!   calls        system calls: global memory that the kernel needs is made present first
+//!   data         system calls that move data
 //!   home         system calls of other ranks' threads are made by rank 0, which has the files
 //!   signals      handlers and masks
 //!   output       standard output, in the order in which threads synchronize
@@ -42,6 +43,7 @@ mod allocator;
 mod barrier;
 mod calls;
 mod condition;
+mod data;
 mod deadline;
 mod fence;
 mod gate;

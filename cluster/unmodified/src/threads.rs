@@ -236,9 +236,10 @@ pub unsafe extern "C-unwind" fn pthread_create(
         ] {
             record.set(field, value);
         }
-        fence::release();
+        // The new thread may look at its own number.
         // SAFETY: the caller's own call.
         unsafe { *thread = id(record) };
+        fence::release();
         if target == rank() {
             record.advance(State::Runs);
             launch(record);

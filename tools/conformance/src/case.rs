@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::compile::Program;
 use crate::limits::run_limited;
 use crate::outcome::Outcome;
-use crate::paths::{preload_library, replace_library, scratch, syncline};
+use crate::paths::{preload_library, replace_library, scratch, syncline, unmodified_library};
 use crate::recording::Recording;
 use crate::truth::Truth;
 
@@ -132,6 +132,19 @@ impl Case {
         replace_library();
         let mut command = Command::new(syncline());
         command.arg("exec").args(["--lock", locks]).args(&self.options);
+        command.arg("--").args(&self.words);
+        self.run(&mut command)
+    }
+
+    /// Runs the program unmodified on this many ranks, under `syncline cluster`.
+    ///
+    /// # Panics
+    /// If the program hangs, or ends with another status than expected.
+    #[track_caller]
+    pub fn on_ranks(&self, ranks: usize) -> Outcome {
+        unmodified_library();
+        let mut command = Command::new(syncline());
+        command.args(["cluster", "--unmodified", "-n"]).arg(ranks.to_string()).args(&self.options);
         command.arg("--").args(&self.words);
         self.run(&mut command)
     }

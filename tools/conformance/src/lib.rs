@@ -32,7 +32,7 @@ pub use mariadb::MARIADB;
 pub use outcome::Outcome;
 pub use paths::{
     beside_tests, delay_library, inspect_library, mpi_library, preload_library, replace_library,
-    scratch, syncline,
+    scratch, syncline, unmodified_library,
 };
 pub use recording::{Counter, Recording};
 pub use truth::{Fact, Truth};

@@ -57,6 +57,14 @@ pub fn mpi_library() -> PathBuf {
     built("libsyncline_mpi.so")
 }
 
+/// The library that `syncline cluster --unmodified` preloads.
+///
+/// # Panics
+/// If it was not built, or its sources have changed since.
+pub fn unmodified_library() -> PathBuf {
+    built("libsyncline_unmodified.so")
+}
+
 /// Makes a new empty folder, which all users may read. It is removed when the returned value is
 /// dropped. Its path is short enough for a socket in it.
 ///

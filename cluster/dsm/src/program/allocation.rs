@@ -147,6 +147,12 @@ impl GlobalMemory {
         (self.rank.reserved.base(), self.rank.shape.bytes())
     }
 
+    /// Whether an address is in shared memory, in a page that is allocated.
+    pub fn is_allocated(&self, address: usize) -> bool {
+        let offset = self.rank.reserved.offset(address);
+        offset.is_some_and(|offset| self.rank.is_allocated(offset / PAGE))
+    }
+
     /// Makes the pages of a range present, so that a system call can read or write them: on an
     /// absent page, a system call fails with `EFAULT` and raises no signal. The pages may become
     /// absent again at this rank's next fence, or when other pages take their slots in a small

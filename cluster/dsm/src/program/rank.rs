@@ -117,7 +117,8 @@ impl Rank {
         })
     }
 
-    fn is_allocated(&self, page: usize) -> bool {
+    /// Whether a page is allocated.
+    pub fn is_allocated(&self, page: usize) -> bool {
         let within = |word| {
             let (below, above) = halves(word);
             page < below || page >= self.shape.pages() - above
