@@ -12,6 +12,7 @@ TEST_PACKAGES=(
     apache2-bin apache2-utils
     'mariadb-server-core|mariadb-server-core-10.6' 'mariadb-client-core|mariadb-client-core-10.6'
     sysbench rocksdb-tools redis-server postgresql
+    pigz zstd xz-utils
     cmake 'pkgconf|pkg-config'
     libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64'
     'libomp5-14|libomp5-18|libomp5-16|libomp5'

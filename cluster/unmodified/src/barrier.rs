@@ -6,7 +6,7 @@ use libc::{EINVAL, PTHREAD_BARRIER_SERIAL_THREAD, pthread_barrier_t, pthread_bar
 use syncline_interpose::real;
 
 use crate::fence;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
 use crate::words::ALL;
 
@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_init(
     attributes: *const pthread_barrierattr_t,
     threads: c_uint,
 ) -> c_int {
-    if !in_program() {
+    if !shares(barrier) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_barrier_init(barrier, attributes, threads) };
     }
@@ -48,7 +48,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_init(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
-    if in_program() {
+    if shares(barrier) {
         return 0;
     }
     // SAFETY: the caller's own call.
@@ -59,7 +59,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_ba
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
-    if !in_program() {
+    if !shares(barrier) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_barrier_wait(barrier) };
     }

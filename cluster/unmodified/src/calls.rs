@@ -15,7 +15,7 @@ use crate::image::is_global;
 use crate::refused::{cannot, refuse};
 use crate::signals::Action;
 use crate::words::{program, rank};
-use crate::{data, home, signals, start};
+use crate::{data, home, image, signals, start};
 
 /// A system call: its number and arguments.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +65,10 @@ extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
     let arguments =
         [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9]
             .map(of);
+    // The C library has locks of its own in what it allocates, such as a `FILE`.
+    if is_own_futex(number, arguments) && !image::is_libc(of(libc::REG_RIP)) {
+        refuse(OWN_FUTEX);
+    }
     let result = match number {
         // The kernel restores the mask when this handler returns, so the change is made there.
         libc::SYS_rt_sigprocmask => gate::ours(|| {
@@ -74,6 +78,14 @@ extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
         _ => gate::ours(|| dispatch(Call { number, arguments })),
     };
     registers[libc::REG_RAX as usize] = result as greg_t;
+}
+
+const OWN_FUTEX: &str = "futex, for a lock of its own";
+
+/// Whether a call is about a lock of the program, with which threads wait in the kernel. These
+/// can't work over ranks.
+fn is_own_futex(number: i64, arguments: [usize; 6]) -> bool {
+    number == libc::SYS_futex && is_global(arguments[0])
 }
 
 /// Makes a call of the program, on the rank that it belongs to.
@@ -191,8 +203,7 @@ fn touch_all(call: Call, attempt: usize) -> bool {
     any
 }
 
-/// A system call by its number. An object of the program's own with which threads wait in the
-/// kernel can't work over ranks.
+/// A system call by its number.
 ///
 /// # Safety
 /// Same requirements as the C library's function of this name.
@@ -206,13 +217,14 @@ pub unsafe extern "C-unwind" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
-    if gate::in_program() && number == libc::SYS_futex && is_global(a) {
-        refuse("futex, for a lock of its own");
+    let arguments = [a, b, c, d, e, f];
+    if gate::in_program() && is_own_futex(number, arguments) {
+        refuse(OWN_FUTEX);
     }
     let result = match gate::in_program() {
-        true => gate::ours(|| dispatch(Call { number, arguments: [a, b, c, d, e, f] })),
+        true => gate::ours(|| dispatch(Call { number, arguments })),
         // SAFETY: the caller's own call.
-        false => unsafe { gate::direct(number, [a, b, c, d, e, f]) },
+        false => unsafe { gate::direct(number, arguments) },
     };
     if (-4095..0).contains(&result) {
         // SAFETY: this thread's `errno`.

@@ -11,7 +11,7 @@ use libc::{
 use syncline_interpose::real;
 
 use crate::deadline::Deadline;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::mutex::{self, status};
 use crate::objects::{Kind, Object};
 use crate::words::ALL;
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_init(
 ) -> c_int {
     // SAFETY: the caller's own call.
     let status = unsafe { own::pthread_cond_init(condition, attributes) };
-    if in_program() {
+    if shares(condition) {
         let mut clock = CLOCK_REALTIME;
         if !attributes.is_null() {
             // SAFETY: the program's attributes.
@@ -99,7 +99,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_init(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_destroy(condition: *mut pthread_cond_t) -> c_int {
-    if in_program() {
+    if shares(condition) {
         return 0;
     }
     // SAFETY: the caller's own call.
@@ -113,7 +113,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
-    if in_program() {
+    if shares(condition) {
         return ours(|| wait(condition, mutex, None));
     }
     // SAFETY: the caller's own call.
@@ -128,7 +128,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
     mutex: *mut pthread_mutex_t,
     until: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(condition) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_cond_timedwait(condition, mutex, until) };
     }
@@ -147,7 +147,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
     clock: clockid_t,
     until: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(condition) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_cond_clockwait(condition, mutex, clock, until) };
     }
@@ -162,7 +162,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond_t) -> c_int {
-    if in_program() {
+    if shares(condition) {
         return ours(|| signal(condition, 1));
     }
     // SAFETY: the caller's own call.
@@ -173,7 +173,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(condition: *mut pthread_cond
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_cond_t) -> c_int {
-    if in_program() {
+    if shares(condition) {
         return ours(|| signal(condition, ALL));
     }
     // SAFETY: the caller's own call.

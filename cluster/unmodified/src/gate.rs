@@ -33,6 +33,13 @@ pub fn in_program() -> bool {
     SELECTOR.get() == BLOCK
 }
 
+/// Whether the program's code passes an object in global memory. An object elsewhere belongs to a
+/// library, of which each rank has its own.
+#[inline]
+pub fn shares<T>(object: *const T) -> bool {
+    in_program() && image::is_global(object.addr())
+}
+
 /// Runs this library's code in a thread of the program. `errno` stays as it is.
 #[inline]
 pub fn ours<R>(action: impl FnOnce() -> R) -> R {

@@ -27,8 +27,9 @@ static START: AtomicUsize = AtomicUsize::new(0);
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static EARLY_END: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
-/// The addresses of the loader.
-static LOADER: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
+/// The addresses of the loader, and of the C library.
+static LOADER: Addresses = Addresses::new();
+static LIBC: Addresses = Addresses::new();
 /// Where the next early block begins.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -37,6 +38,25 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 pub fn ensure() {
     if START.load(Relaxed) == 0 && crate::start::is_rank() {
         reserve(bytes());
+    }
+}
+
+/// From which address to which one an object lies.
+struct Addresses(AtomicUsize, AtomicUsize);
+
+impl Addresses {
+    const fn new() -> Addresses {
+        Addresses(AtomicUsize::new(0), AtomicUsize::new(0))
+    }
+
+    fn set(&self, object: &Object) {
+        // Relaxed, here and below: set before the program has a second thread.
+        self.0.store(object.start as usize, Relaxed);
+        self.1.store(object.end as usize, Relaxed);
+    }
+
+    fn have(&self, address: usize) -> bool {
+        address >= self.0.load(Relaxed) && address < self.1.load(Relaxed)
     }
 }
 
@@ -49,8 +69,10 @@ fn reserve(bytes: usize) {
     for_each_loaded(|object| {
         // SAFETY: a query.
         if object.start == unsafe { libc::getauxval(libc::AT_BASE) } {
-            LOADER[0].store(object.start as usize, Relaxed);
-            LOADER[1].store(object.end as usize, Relaxed);
+            LOADER.set(&object);
+        }
+        if object.path().ends_with(b"/libc.so.6") {
+            LIBC.set(&object);
         }
         if program.is_none() && object.path().is_empty() && !is_kernels(&object) {
             program = Some(object);
@@ -123,7 +145,12 @@ pub fn is_global(address: usize) -> bool {
 
 /// Whether an address is in the loader's code.
 pub fn is_loader(address: usize) -> bool {
-    address >= LOADER[0].load(Relaxed) && address < LOADER[1].load(Relaxed)
+    LOADER.have(address)
+}
+
+/// Whether an address is in the C library's code.
+pub fn is_libc(address: usize) -> bool {
+    LIBC.have(address)
 }
 
 /// Whether an address is that of an early block.

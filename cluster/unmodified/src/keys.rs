@@ -23,6 +23,9 @@ const FIRST: pthread_key_t = 1 << 20;
 /// A thread's destructors run at most so often.
 const ROUNDS: usize = 4;
 
+/// Bytes of all keys in rank 0's words.
+pub const BYTES: usize = KEYS * size_of::<u64>();
+
 /// The value of a key's word: free, without a destructor, or the destructor's address.
 const FREE: u64 = 0;
 const PLAIN: u64 = 1;

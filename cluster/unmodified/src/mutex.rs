@@ -13,7 +13,7 @@ use syncline_interpose::real;
 
 use crate::deadline::Deadline;
 use crate::fence;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
 use crate::refused::refuse;
 use crate::threads;
@@ -175,7 +175,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
 ) -> c_int {
     // SAFETY: the caller's own call.
     let status = unsafe { own::pthread_mutex_init(mutex, attributes) };
-    if in_program() && status == 0 {
+    if shares(mutex) && status == 0 {
         if kind(mutex) & PROCESS_SHARED != 0 {
             refuse("pthread_mutex_init for several processes");
         }
@@ -188,7 +188,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_init(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
-    if in_program() {
+    if shares(mutex) {
         return ours(|| match Object::at(mutex, Kind::Mutex).word(STATE).load() {
             FREE => 0,
             _ => EBUSY,
@@ -202,7 +202,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    if in_program() {
+    if shares(mutex) {
         return ours(|| status(lock(mutex, None)));
     }
     // SAFETY: the caller's own call.
@@ -213,7 +213,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
-    if in_program() {
+    if shares(mutex) {
         return ours(|| status(try_lock(mutex)));
     }
     // SAFETY: the caller's own call.
@@ -227,7 +227,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     at: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(mutex) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_mutex_timedlock(mutex, at) };
     }
@@ -243,7 +243,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     clock: clockid_t,
     at: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(mutex) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_mutex_clocklock(mutex, clock, at) };
     }
@@ -258,7 +258,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    if in_program() {
+    if shares(mutex) {
         return ours(|| status(unlock(mutex)));
     }
     // SAFETY: the caller's own call.
@@ -276,7 +276,7 @@ fn spin(lock: *const c_int) -> Object {
 pub unsafe extern "C-unwind" fn pthread_spin_init(lock: *mut c_int, shared: c_int) -> c_int {
     // SAFETY: the caller's own call.
     let status = unsafe { own::pthread_spin_init(lock, shared) };
-    if in_program() {
+    if shares(lock) {
         ours(|| Object::new(lock, Kind::Mutex));
     }
     status
@@ -294,7 +294,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_destroy(lock: *mut c_int) -> c_int 
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_int) -> c_int {
-    if !in_program() {
+    if !shares(lock) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_spin_lock(lock) };
     }
@@ -306,7 +306,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut c_int) -> c_int {
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut c_int) -> c_int {
-    if !in_program() {
+    if !shares(lock) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_spin_trylock(lock) };
     }
@@ -317,7 +317,7 @@ pub unsafe extern "C-unwind" fn pthread_spin_trylock(lock: *mut c_int) -> c_int 
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_spin_unlock(lock: *mut c_int) -> c_int {
-    if !in_program() {
+    if !shares(lock) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_spin_unlock(lock) };
     }

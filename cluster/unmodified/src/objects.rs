@@ -7,6 +7,7 @@
 //! static initialiser needs no call. A row stays with its address when the object is destroyed.
 
 use crate::refused::refuse;
+use crate::signals;
 use crate::words::{Word, program};
 
 /// What an object is.
@@ -33,7 +34,7 @@ const KIND: usize = 1;
 const STATE: std::ops::Range<usize> = 2..8;
 
 /// The first row's position in a rank's words, and the bytes of all rows.
-const FIRST: usize = (crate::records::BYTES + 8 * crate::keys::KEYS).next_multiple_of(ROW);
+const FIRST: usize = (signals::FIRST + signals::BYTES).next_multiple_of(ROW);
 const BYTES: usize = ROWS * ROW;
 const _: () = assert!(FIRST + BYTES <= syncline_dsm::program::UNMODIFIED);
 

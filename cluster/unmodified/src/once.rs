@@ -6,7 +6,7 @@ use libc::pthread_once_t;
 use syncline_interpose::real;
 
 use crate::fence;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
 use crate::words::{ALL, rank};
 
@@ -61,7 +61,7 @@ pub unsafe extern "C-unwind" fn pthread_once(
     control: *mut pthread_once_t,
     action: extern "C-unwind" fn(),
 ) -> c_int {
-    if !in_program() {
+    if !shares(control) {
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_once(control, action) };
     }
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn call_once(
 ) {
     // SAFETY: the caller's own call.
     unsafe {
-        match in_program() {
+        match shares(control) {
             true => {
                 pthread_once(control, action);
             }
@@ -97,7 +97,7 @@ pub unsafe extern "C-unwind" fn call_once(
 /// Same requirements as the function of the C++ ABI.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
-    if !in_program() {
+    if !shares(guard) {
         // SAFETY: the caller's own call.
         return unsafe { own::__cxa_guard_acquire(guard) };
     }
@@ -108,7 +108,7 @@ pub unsafe extern "C-unwind" fn __cxa_guard_acquire(guard: *mut u64) -> c_int {
 /// Same requirements as the function of the C++ ABI.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u64) {
-    if !in_program() {
+    if !shares(guard) {
         // SAFETY: the caller's own call.
         return unsafe { own::__cxa_guard_release(guard) };
     }
@@ -119,7 +119,7 @@ pub unsafe extern "C-unwind" fn __cxa_guard_release(guard: *mut u64) {
 /// Same requirements as the function of the C++ ABI.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn __cxa_guard_abort(guard: *mut u64) {
-    if !in_program() {
+    if !shares(guard) {
         // SAFETY: the caller's own call.
         return unsafe { own::__cxa_guard_abort(guard) };
     }

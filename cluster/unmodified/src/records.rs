@@ -19,6 +19,16 @@ fn mail(rank: usize) -> Word {
     Word::of(rank, 0)
 }
 
+/// The number of changes to signals' actions that a rank has made.
+pub fn applied(rank: usize) -> Word {
+    Word::of(rank, 8)
+}
+
+/// The number of changes to signals' actions; on all ranks, if their `applied` has this value.
+pub fn changes() -> Word {
+    Word::of(0, 72)
+}
+
 /// Not 0 once the program has ended.
 pub fn over() -> Word {
     Word::of(0, 64)
@@ -82,6 +92,11 @@ pub enum Field {
     /// The first of six.
     Arguments = 9,
     Result = 15,
+    /// The signals that it blocks at its start.
+    Blocked = 19,
+    /// The thread's process and its number there, as the system has them.
+    Process = 17,
+    Thread = 18,
     /// 1 while a thread of rank 0 serves this thread's calls.
     Served = 16,
 }

@@ -64,8 +64,7 @@ mod functions {
         fn posix_spawnp(pid: *mut c_int, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const c_void, environment: *const c_void) -> c_int;
         fn daemon(nochdir: c_int, noclose: c_int) -> c_int;
         fn pthread_cancel(thread: libc::pthread_t) -> c_int;
-        fn pthread_kill(thread: libc::pthread_t, signal: c_int) -> c_int;
-        fn sem_open(name: *const c_char, flags: c_int, mode: libc::mode_t, value: u32) -> *mut libc::sem_t;
+            fn sem_open(name: *const c_char, flags: c_int, mode: libc::mode_t, value: u32) -> *mut libc::sem_t;
         fn dlopen(path: *const c_char, flags: c_int) -> *mut c_void;
     }
 }

@@ -10,7 +10,7 @@ use syncline_interpose::real;
 
 use crate::deadline::Deadline;
 use crate::fence;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::mutex::status;
 use crate::objects::{Kind, Object};
 use crate::threads;
@@ -123,7 +123,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
 ) -> c_int {
     // SAFETY: the caller's own call.
     let status = unsafe { own::pthread_rwlock_init(lock, attributes) };
-    if in_program() {
+    if shares(lock) {
         ours(|| Object::new(lock, Kind::ReaderWriter));
     }
     status
@@ -133,7 +133,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_init(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
-    if in_program() {
+    if shares(lock) {
         return 0;
     }
     // SAFETY: the caller's own call.
@@ -144,7 +144,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
-    if in_program() {
+    if shares(lock) {
         ours(|| unlock(at(lock)));
         return 0;
     }
@@ -159,7 +159,7 @@ macro_rules! locks {
             /// Same requirements as POSIX' function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $lock(lock: *mut pthread_rwlock_t) -> c_int {
-                if in_program() {
+                if shares(lock) {
                     return ours(|| status(self::lock(at(lock), Use::$how, None)));
                 }
                 // SAFETY: the caller's own call.
@@ -170,7 +170,7 @@ macro_rules! locks {
             /// Same requirements as POSIX' function.
             #[unsafe(no_mangle)]
             pub unsafe extern "C-unwind" fn $try_lock(lock: *mut pthread_rwlock_t) -> c_int {
-                if in_program() {
+                if shares(lock) {
                     return ours(|| status(attempt(at(lock), Use::$how).map_err(|_| EBUSY)));
                 }
                 // SAFETY: the caller's own call.
@@ -184,7 +184,7 @@ macro_rules! locks {
                 lock: *mut pthread_rwlock_t,
                 until: *const timespec,
             ) -> c_int {
-                if in_program() {
+                if shares(lock) {
                     // SAFETY: the caller's own call.
                     return unsafe { $clock(lock, CLOCK_REALTIME, until) };
                 }
@@ -200,7 +200,7 @@ macro_rules! locks {
                 clock: clockid_t,
                 until: *const timespec,
             ) -> c_int {
-                if !in_program() {
+                if !shares(lock) {
                     // SAFETY: the caller's own call.
                     return unsafe { own::$clock(lock, clock, until) };
                 }

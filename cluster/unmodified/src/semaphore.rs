@@ -7,7 +7,7 @@ use syncline_interpose::real;
 
 use crate::deadline::Deadline;
 use crate::fence;
-use crate::gate::{in_program, ours};
+use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
 use crate::refused::refuse;
 
@@ -75,12 +75,12 @@ pub unsafe extern "C-unwind" fn sem_init(
     shared: c_int,
     value: c_uint,
 ) -> c_int {
-    if in_program() && shared != 0 {
+    if shares(semaphore) && shared != 0 {
         refuse("sem_init for several processes");
     }
     // SAFETY: the caller's own call.
     let status = unsafe { own::sem_init(semaphore, shared, value) };
-    if in_program() && status == 0 {
+    if shares(semaphore) && status == 0 {
         ours(|| Object::new(semaphore, Kind::Semaphore).word(VALUE).store(value.into()));
     }
     status
@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn sem_init(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut sem_t) -> c_int {
-    if in_program() {
+    if shares(semaphore) {
         return 0;
     }
     // SAFETY: the caller's own call.
@@ -101,7 +101,7 @@ pub unsafe extern "C-unwind" fn sem_destroy(semaphore: *mut sem_t) -> c_int {
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
-    if in_program() {
+    if shares(semaphore) {
         return result(ours(|| wait(at(semaphore), None)));
     }
     // SAFETY: the caller's own call.
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
-    if in_program() {
+    if shares(semaphore) {
         return result(ours(|| if take(at(semaphore)) { Ok(()) } else { Err(EAGAIN) }));
     }
     // SAFETY: the caller's own call.
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(
     semaphore: *mut sem_t,
     until: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(semaphore) {
         // SAFETY: the caller's own call.
         return unsafe { own::sem_timedwait(semaphore, until) };
     }
@@ -142,7 +142,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     clock: clockid_t,
     until: *const timespec,
 ) -> c_int {
-    if !in_program() {
+    if !shares(semaphore) {
         // SAFETY: the caller's own call.
         return unsafe { own::sem_clockwait(semaphore, clock, until) };
     }
@@ -157,7 +157,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
-    if !in_program() {
+    if !shares(semaphore) {
         // SAFETY: the caller's own call.
         return unsafe { own::sem_post(semaphore) };
     }
@@ -176,7 +176,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
 /// Same requirements as POSIX' function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_getvalue(semaphore: *mut sem_t, value: *mut c_int) -> c_int {
-    if !in_program() {
+    if !shares(semaphore) {
         // SAFETY: the caller's own call.
         return unsafe { own::sem_getvalue(semaphore, value) };
     }

@@ -13,6 +13,8 @@ use syncline_interpose::real;
 
 use crate::gate::{self, in_program};
 use crate::output::say;
+use crate::words::{ALL, Word, program, rank};
+use crate::{keys, records};
 
 const OURS: [c_int; 3] = [SIGBUS, SIGSEGV, SIGSYS];
 const SIGNALS: usize = 65;
@@ -31,17 +33,29 @@ mod own {
     }
 }
 
-/// Signals from outside go to rank 0. Called by the other ranks before they start threads.
+/// Signals from outside go to rank 0, and not to this rank: it is in another group of processes than
+/// the terminal's, and its server blocks signals.
 pub fn leave_to_rank_0() {
-    // SAFETY: a set that is filled in before it is used.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        OURS.iter().for_each(|signal| {
-            libc::sigdelset(&raw mut all, *signal);
-        });
-        libc::sigprocmask(libc::SIG_BLOCK, &raw const all, null_mut());
-    }
+    // SAFETY: changes this process's group.
+    unsafe { libc::setpgid(0, 0) };
+    block(!our_mask());
+}
+
+/// Sets the signals that the calling thread blocks. Returns those that it has blocked before.
+pub fn block(mask: u64) -> u64 {
+    let (new, mut before) = (mask & !our_mask(), 0_u64);
+    let (new, old) = ((&raw const new).addr(), (&raw mut before).addr());
+    let arguments = [libc::SIG_SETMASK as usize, new, old, size_of::<u64>(), 0, 0];
+    // SAFETY: the kernel reads and writes a mask each.
+    unsafe { gate::direct(libc::SYS_rt_sigprocmask, arguments) };
+    before
+}
+
+/// The signals that the calling thread blocks.
+pub fn blocked() -> u64 {
+    let mask = block(u64::MAX);
+    block(mask);
+    mask
 }
 
 /// Makes the system call `rt_sigprocmask` for a mask that the kernel restores later. The C library
@@ -111,13 +125,70 @@ impl Action {
     }
 }
 
+/// Where the actions of all signals are in rank 0's words: three words for each.
+pub const FIRST: usize = records::BYTES + keys::BYTES;
+pub const BYTES: usize = SIGNALS * 3 * size_of::<u64>();
+
+fn shared(signal: usize) -> Word {
+    Word::of(0, FIRST + signal * 3 * size_of::<u64>())
+}
+
+/// Makes the program's action for a signal that of all ranks: a thread of any of them may get it.
+fn publish(signal: usize, action: &Action) {
+    for (number, value) in
+        [action.handler as u64, action.flags, action.mask].into_iter().enumerate()
+    {
+        shared(signal).plus(number).store(value);
+    }
+    let change = records::changes().add(1) + 1;
+    records::applied(rank()).store(change);
+    for other in (0..program().ranks()).filter(|other| *other != rank()) {
+        records::send_mail(other);
+        let applied = records::applied(other);
+        let mut seen = applied.load();
+        while seen < change {
+            applied.wait_while(seen, None);
+            seen = applied.load();
+        }
+    }
+}
+
+/// Makes the changes to signals' actions that other ranks have made. Called by this rank's server.
+pub fn apply() {
+    let (changes, applied) = (records::changes().load(), records::applied(rank()));
+    if applied.load() >= changes {
+        return;
+    }
+    for signal in (1..SIGNALS).filter(|signal| !OURS.contains(&(*signal as c_int))) {
+        let [handler, flags, mask] =
+            std::array::from_fn(|number| shared(signal).plus(number).load());
+        if (handler, flags) != (0, 0) {
+            set(signal, &Action { handler: handler as usize, flags, restorer: 0, mask }, 0);
+        }
+    }
+    applied.store(changes);
+    applied.wake(ALL);
+}
+
+/// Sets the program's action for a signal on this rank, with a handler of ours in front of the
+/// program's. `old` is where the system writes the action before. Returns the system's result.
+fn set(signal: usize, action: &Action, old: usize) -> i64 {
+    let mut ours = *action;
+    if action.handler > libc::SIG_IGN {
+        HANDLERS[signal].store(action.handler, SeqCst);
+        let handler = handles as *const () as usize;
+        ours = Action::new(handler, action.flags as i32, action.mask & !our_mask());
+    }
+    act(signal, (&raw const ours).addr(), old)
+}
+
 /// The system call `rt_sigaction`, directly.
 fn act(signal: usize, new: usize, old: usize) -> i64 {
     // SAFETY: the kernel checks the pointers, which are to its own structure.
     unsafe { gate::direct(libc::SYS_rt_sigaction, [signal, new, old, size_of::<u64>(), 0, 0]) }
 }
 
-/// Makes the program's system call `rt_sigaction`, with a handler of ours in front of the program's.
+/// Makes the program's system call `rt_sigaction`.
 pub fn install(arguments: [usize; 6]) -> i64 {
     let [signal, new, old, size, ..] = arguments;
     if !(1..SIGNALS).contains(&signal) || size != size_of::<u64>() {
@@ -133,18 +204,17 @@ pub fn install(arguments: [usize; 6]) -> i64 {
             say(&[b"the program's handlers for SIGSEGV, SIGBUS and SIGSYS are not called"]);
         }
     } else {
-        let mut ours = kept;
-        if new != 0 {
+        let old = (&raw mut kept).addr();
+        if new == 0 {
+            result = act(signal, 0, old);
+        } else {
             // SAFETY: the program's own pointer, to the kernel's structure.
-            ours = unsafe { without_provenance::<Action>(new).read_unaligned() };
-            if ours.handler > libc::SIG_IGN {
-                HANDLERS[signal].store(ours.handler, SeqCst);
-                let handler = handles as *const () as usize;
-                ours = Action::new(handler, ours.flags as i32, ours.mask & !our_mask());
+            let action = unsafe { without_provenance::<Action>(new).read_unaligned() };
+            result = set(signal, &action, old);
+            if result == 0 {
+                publish(signal, &action);
             }
         }
-        let new = if new == 0 { 0 } else { (&raw const ours).addr() };
-        result = act(signal, new, (&raw mut kept).addr());
     }
     if result == 0 && old != 0 {
         if kept.handler == handles as *const () as usize {

@@ -192,6 +192,7 @@ fn serve() {
         if records::over().load() != 0 {
             return;
         }
+        signals::apply();
         for record in records::all() {
             let (asked, runs) = (State::Asked as u64, State::Runs as u64);
             let is_here = record.is(State::Asked) && record.get(Field::Rank) == me as u64;

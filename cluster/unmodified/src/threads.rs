@@ -18,6 +18,7 @@ use crate::gate::{self, Function, in_program, ours};
 use crate::keys;
 use crate::records::{self, Call, DETACHED, ENDED, Field, Record, State};
 use crate::refused::{cannot, refuse};
+use crate::signals;
 use crate::words::{program, rank};
 
 /// The size of a thread's stack in global memory, if the program does not set it.
@@ -51,6 +52,7 @@ mod own {
         fn pthread_timedjoin_np(thread: pthread_t, value: *mut *mut c_void, until: *const timespec) -> c_int;
         fn pthread_clockjoin_np(thread: pthread_t, value: *mut *mut c_void, clock: clockid_t, until: *const timespec) -> c_int;
         fn pthread_detach(thread: pthread_t) -> c_int;
+        fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
         fn pthread_self() -> pthread_t;
         fn pthread_exit(value: *mut c_void) -> !;
         fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int;
@@ -102,6 +104,9 @@ pub fn prepare() {
 /// global memory. Returns the stack's end.
 pub fn become_thread(record: Record, stack: usize) -> *mut u8 {
     ME.set(record.0 as u64 + 1);
+    record.set(Field::Process, std::process::id().into());
+    // SAFETY: a query.
+    record.set(Field::Thread, unsafe { libc::gettid() } as u64);
     let Ok(start) = program().memory.allocate(stack) else {
         cannot("there is no shared memory for a thread's stack; `--memory` sets the size")
     };
@@ -131,6 +136,32 @@ fn size(asked: usize) -> usize {
     }
 }
 
+/// Sends a signal to a thread of any rank.
+///
+/// # Safety
+/// Same requirements as POSIX' function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
+    let Some(record) = of(thread) else {
+        // SAFETY: the caller's own call.
+        return unsafe { own::pthread_kill(thread, signal) };
+    };
+    ours(|| {
+        if record.word(Field::Flags).load() & ENDED != 0 {
+            return ESRCH;
+        }
+        // A thread that another rank is about to start has no number yet.
+        while record.get(Field::Thread) == 0 {
+            std::thread::yield_now();
+        }
+        let (process, thread) = (record.get(Field::Process), record.get(Field::Thread));
+        let arguments = [process as usize, thread as usize, signal as usize, 0, 0, 0];
+        // SAFETY: sends a signal to a thread of the program.
+        let result = unsafe { gate::direct(libc::SYS_tgkill, arguments) };
+        -result as c_int
+    })
+}
+
 /// Starts a thread of the program on this rank.
 pub fn launch(record: Record) {
     let mut attributes = MaybeUninit::<pthread_attr_t>::uninit();
@@ -155,6 +186,7 @@ extern "C-unwind" fn runs(number: *mut c_void) -> *mut c_void {
     // SAFETY: the first round of the destructor.
     unsafe { libc::pthread_setspecific(KEY.load(Relaxed), without_provenance(1)) };
     fence::acquire();
+    signals::block(record.get(Field::Blocked));
     let argument = without_provenance_mut(record.get(Field::Argument) as usize);
     // SAFETY: the program's own function and argument; the stack is new.
     let value = unsafe {
@@ -231,6 +263,8 @@ pub unsafe extern "C-unwind" fn pthread_create(
             // A thread may ask for the smallest stack that the C library allows. Its own frames
             // would fit, but not those of a handler for signals that it has no stack for.
             (Field::Stack, stack as u64),
+            (Field::Blocked, signals::blocked()),
+            (Field::Thread, 0),
             (Field::Call, Call::None as u64),
             (Field::Served, 0),
         ] {

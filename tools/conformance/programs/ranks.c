@@ -373,7 +373,34 @@ static void handler(int signal) {
     handled += room[2999] == (char)signal;
 }
 
+/* A signal for a thread, which may be on another rank than the one that has set the action. */
+static __thread volatile sig_atomic_t handled_here;
+
+static void handler_here(int signal) { handled_here = signal; }
+
+static void *awaits_signal(void *started) {
+    sem_post(started);
+    struct timespec moment = {.tv_nsec = 1000000};
+    while (!handled_here) nanosleep(&moment, NULL);
+    return (void *)(long)handled_here;
+}
+
+static void signal_for_each_thread(void) {
+    sem_t started;
+    sem_init(&started, 0, 0);
+    signal(SIGUSR2, handler_here);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        pthread_create(&threads[0], NULL, awaits_signal, &started);
+        sem_wait(&started);
+        check(pthread_kill(threads[0], SIGUSR2) == 0, "kill");
+        pthread_join(threads[0], &result);
+        check(result == (void *)SIGUSR2, "the signal");
+    }
+}
+
 static void signals(void) {
+    signal_for_each_thread();
     struct sigaction action = {.sa_handler = handler}, before;
     check(sigaction(SIGUSR1, &action, NULL) == 0, "action");
     check(sigaction(SIGUSR1, NULL, &before) == 0 && before.sa_handler == handler, "kept");
@@ -490,6 +517,11 @@ static void stacks(void) {
     printf("%ld\n", levels);
 }
 
+static void *kills(void *unused) {
+    pthread_kill(pthread_self(), SIGKILL);
+    return unused;
+}
+
 int main(int argc, char **argv) {
     const char *mode = argc > 1 ? argv[1] : "";
     snprintf(name, sizeof name, "%s", argc > 2 ? argv[2] : "");
@@ -510,6 +542,10 @@ int main(int argc, char **argv) {
         pthread_join(threads[0], NULL);
         printf("%d arguments\n", argc);
     } else if (!strcmp(mode, "stacks")) stacks();
+    else if (!strcmp(mode, "killed")) {
+        pthread_create(&threads[0], NULL, kills, NULL);
+        pthread_join(threads[0], NULL);
+    }
     else return 2;
     return 0;
 }

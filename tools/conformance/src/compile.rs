@@ -38,7 +38,8 @@ impl Program {
         let source = source_folder().join("programs").join(name);
         let mut compiler = compiler(&source);
         compiler.arg(&source).args(flags);
-        let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&compiler)));
+        let path =
+            tmp_folder().join(format!("{}-{:016x}", name.replace(['.', '/'], "-"), key(&compiler)));
         if !path.exists() {
             build(compiler, &path);
         }
@@ -64,7 +65,8 @@ impl Program {
         let is_c = source.extension() == Some("c".as_ref());
         command.args(if is_c { &FOR_C[..] } else { &FOR_FORTRAN });
         command.arg(&source).args(flags).current_dir(source_folder());
-        let path = tmp_folder().join(format!("{}-{:016x}", name.replace('.', "-"), key(&command)));
+        let path =
+            tmp_folder().join(format!("{}-{:016x}", name.replace(['.', '/'], "-"), key(&command)));
         if !path.exists() {
             build(command, &path);
         }

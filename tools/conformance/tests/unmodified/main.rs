@@ -1,0 +1,12 @@
+//! `syncline cluster --unmodified`: ordinary programs on several ranks print what they print alone,
+//! and end with the same status.
+//!
+//! ```text
+//!   functions   each kind of function, under every fault handler and option
+//!   programs    programs that other people wrote, and those of workloads/dsm
+//!   refused     what can't work ends the program, with a message
+//! ```
+
+mod functions;
+mod programs;
+mod refused;
