@@ -47,7 +47,8 @@ pub fn install() {
 }
 
 extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
-    gate::ours(|| syncline_dsm::program::handle_fault(signal, info, context));
+    // SAFETY: the kernel's arguments; this handler's mask blocks all signals.
+    gate::ours(|| unsafe { syncline_dsm::program::handle_fault(signal, info, context) });
 }
 
 extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {

@@ -101,7 +101,7 @@ pub enum Field {
     Served = 16,
 }
 
-/// Nobody joins the thread.
+/// No thread joins it.
 pub const DETACHED: u64 = 1;
 /// The thread has ended.
 pub const ENDED: u64 = 2;
@@ -110,7 +110,7 @@ pub const ENDED: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Free = 0,
-    /// Somebody fills it in.
+    /// A thread fills it in.
     Taken = 1,
     /// The thread's rank has to start it.
     Asked = 2,

@@ -7,7 +7,7 @@ use syncline_fabric::{Change, Fabric, Host, Position};
 
 use crate::deadline::Deadline;
 
-/// A waiter looks again after this time even if nobody wakes it.
+/// A waiter looks again after this time even if no thread wakes it.
 const NAP: Duration = Duration::from_millis(100);
 /// How often a waiter looks before it sleeps.
 const LOOKS: u32 = 40;

@@ -199,7 +199,29 @@ static void *produces_or_consumes(void *argument) {
     return (void *)(me * 3);
 }
 
+/* Data that only semaphores order: each thread changes it and passes it on. */
+static sem_t passes[THREADS];
+
+static void *passes_on(void *argument) {
+    long me = (long)argument;
+    for (int i = 0; i < 50; i++) {
+        sem_wait(&passes[me]);
+        for (int k = 1000; k < 3000; k++) shared[k] = shared[k] * 3 + me;
+        sem_post(&passes[(me + 1) % THREADS]);
+    }
+    return (void *)(me * 3);
+}
+
+static void relay(void) {
+    for (int i = 0; i < THREADS; i++) sem_init(&passes[i], 0, i == 0);
+    run(passes_on);
+    unsigned long hash = 0;
+    for (int k = 1000; k < 3000; k++) hash = hash * 31 + (unsigned long)shared[k];
+    printf("%lx\n", hash);
+}
+
 static void semaphores(void) {
+    relay();
     sem_init(&full, 0, 0);
     sem_init(&empty, 0, 8);
     run(produces_or_consumes);
@@ -223,12 +245,19 @@ static void destroys(void *value) {
 
 static void first(void) {
     shared[0]++;
+    for (int i = 4096; i < 8000; i++) shared[i] = i;
     check(pthread_key_create(&key, destroys) == 0, "key");
 }
 
 static void *has_its_own(void *argument) {
     long me = (long)argument;
+    /* The threads' ranks get copies of the pages before the pages are filled. */
+    long before = 0;
+    for (int i = 8000; i > 4096; i -= 100) before += ((volatile char *)shared)[i * 8 + 100 * 8 - 1];
+    check(before == 0, "high bytes");
+    if (me) usleep(30000);
     pthread_once(&once, first);
+    for (int i = 4096; i < 8000; i++) check(shared[i] == i, "seen once");
     check(pthread_getspecific(key) == NULL, "no value yet");
     long *value = malloc(sizeof *value);
     *value = me + 1;

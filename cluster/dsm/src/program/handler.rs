@@ -44,7 +44,7 @@ pub fn install() -> io::Result<()> {
                 return Err(io::Error::last_os_error());
             }
             let mut ours: libc::sigaction = std::mem::zeroed();
-            let handler: extern "C" fn(_, *mut libc::siginfo_t, *mut libc::c_void) = handle;
+            let handler: unsafe extern "C" fn(_, *mut libc::siginfo_t, *mut libc::c_void) = handle;
             ours.sa_sigaction = handler as usize;
             // The handler runs on the thread's alternate signal stack, if there is one: the signal
             // may also report that the thread's own stack has overflowed.
@@ -62,7 +62,12 @@ pub fn install() -> io::Result<()> {
 
 /// The handler for SIGBUS and SIGSEGV. A program that installs a handler of its own for them after
 /// [`start`](super::start) calls this from it.
-pub extern "C" fn handle(
+///
+/// # Safety
+///
+/// The arguments are those that the kernel passes to a handler with `SA_SIGINFO`, and all signals
+/// are blocked.
+pub unsafe extern "C" fn handle(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
