@@ -107,13 +107,17 @@ pub fn become_thread(record: Record, stack: usize) -> *mut u8 {
     record.set(Field::Process, std::process::id().into());
     // SAFETY: a query.
     record.set(Field::Thread, unsafe { libc::gettid() } as u64);
-    let Ok(start) = program().memory.allocate(stack) else {
+    // The line below a stack: a thread that needs more stack ends the program there.
+    let bytes = stack.next_multiple_of(program().memory.line()) + program().memory.line();
+    let Ok(start) = program().memory.allocate(bytes) else {
         cannot("there is no shared memory for a thread's stack; `--memory` sets the size")
     };
-    ON.set((start.addr().get(), stack));
+    let start = start.addr().get();
+    program().memory.guard(start, true);
+    ON.set((start, bytes));
     gate::open();
     comes();
-    without_provenance_mut((start.addr().get() + stack) & !15)
+    without_provenance_mut((start + bytes) & !15)
 }
 
 /// One more thread of this process accesses global memory.
@@ -209,6 +213,7 @@ unsafe extern "C" fn leaves(round: *mut c_void) {
     gate::leave();
     let record = record();
     let (start, bytes) = ON.get();
+    program().memory.guard(start, false);
     if let Some(start) = NonNull::new(without_provenance_mut(start)) {
         // SAFETY: the thread has left its stack for good.
         unsafe { program().memory.free(start, bytes) };

@@ -546,6 +546,11 @@ static void stacks(void) {
     printf("%ld\n", levels);
 }
 
+static void *overflows(void *unused) {
+    printf("%ld\n", deep(1 << 20));
+    return unused;
+}
+
 static void *kills(void *unused) {
     pthread_kill(pthread_self(), SIGKILL);
     return unused;
@@ -571,7 +576,10 @@ int main(int argc, char **argv) {
         pthread_join(threads[0], NULL);
         printf("%d arguments\n", argc);
     } else if (!strcmp(mode, "stacks")) stacks();
-    else if (!strcmp(mode, "killed")) {
+    else if (!strcmp(mode, "overflow")) {
+        pthread_create(&threads[0], NULL, overflows, NULL);
+        pthread_join(threads[0], NULL);
+    } else if (!strcmp(mode, "killed")) {
         pthread_create(&threads[0], NULL, kills, NULL);
         pthread_join(threads[0], NULL);
     }

@@ -147,6 +147,22 @@ impl GlobalMemory {
         (self.rank.reserved.base(), self.rank.shape.bytes())
     }
 
+    /// The bytes of a line.
+    pub fn line(&self) -> usize {
+        self.rank.shape.line()
+    }
+
+    /// Makes accesses of this rank's threads to the line of an address an error, as below a stack,
+    /// or allows them again. The line must not be in this rank's cache.
+    ///
+    /// # Panics
+    ///
+    /// If the address is not in shared memory.
+    pub fn guard(&self, address: usize, guarded: bool) {
+        let offset = self.rank.reserved.offset(address).expect("an address of shared memory");
+        self.rank.guard(offset / self.rank.shape.line(), guarded);
+    }
+
     /// Whether an address is in shared memory, in a page that is allocated.
     pub fn is_allocated(&self, address: usize) -> bool {
         let offset = self.rank.reserved.offset(address);

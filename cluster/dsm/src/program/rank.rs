@@ -44,6 +44,8 @@ pub(super) struct Rank {
     pub layout: Layout,
     pub reserved: Reserved,
     node: Mutex<Box<NodeOfRank>, Futex>,
+    /// A bit for each line that this rank's threads must not access.
+    guards: Box<[AtomicU64]>,
     /// The value of [`Control::Allocated`] when it was last read or written.
     allocated: AtomicU64,
 }
@@ -56,6 +58,7 @@ impl Rank {
             shape,
             reserved,
             node: Mutex::from_raw(Futex::default(), Box::new(node)),
+            guards: (0..shape.lines.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
             allocated: AtomicU64::new(0),
         }
     }
@@ -97,7 +100,7 @@ impl Rank {
         // All signals are blocked in the handler.
         self.node.with(|node| {
             let here = node.has(page);
-            if !here && !self.is_allocated(page) {
+            if !here && (self.is_guard(page / self.shape.line_pages) || !self.is_allocated(page)) {
                 return false;
             }
             // If the kind is unknown and the page is present, the access is a write: a read of a
@@ -115,6 +118,21 @@ impl Rank {
             self.reserved.protect(page..page + 1, libc::PROT_NONE);
             true
         })
+    }
+
+    /// Makes accesses of this rank's threads to a line an error, or allows them again. The line is
+    /// not in this rank's cache.
+    pub fn guard(&self, line: usize, guarded: bool) {
+        let (word, bit) = (&self.guards[line / 64], 1 << (line % 64));
+        // Relaxed, here and below: a line is guarded for the calling thread.
+        match guarded {
+            true => word.fetch_or(bit, Relaxed),
+            false => word.fetch_and(!bit, Relaxed),
+        };
+    }
+
+    fn is_guard(&self, line: usize) -> bool {
+        self.guards[line / 64].load(Relaxed) & 1 << (line % 64) != 0
     }
 
     /// Whether a page is allocated.
