@@ -9,6 +9,7 @@
 //!   homes       this rank's share of the table of homes: a word for each line of the share
 //!   log         notices to all nodes about lines that live here
 //!   entries     the directory: a word for each line that lives here
+//!   conflicts   what --check finds: a count, then two words for each conflict
 //!   own         words that belong to the program
 //!   data        the bytes of the lines that live here
 //! ```
@@ -99,11 +100,25 @@ impl Shape {
         let homes = take(self.lines.div_ceil(self.ranks) * 8, 64);
         let log = take(self.log * 8, 64);
         let entries = take(self.capacity() * 8, 64);
+        let conflicts = take(8 + CONFLICTS * 16, 64);
         let own = take(self.own, 64);
         let data = take(self.capacity() * self.line(), self.page.next_multiple_of(8));
         let nodes = Heap { at: nodes, bytes: self.nodes };
         let bytes = usize::next_multiple_of(end, 8);
-        Layout { control, locks, nodes, summary, notices, homes, log, entries, own, data, bytes }
+        Layout {
+            control,
+            locks,
+            nodes,
+            summary,
+            notices,
+            homes,
+            log,
+            entries,
+            conflicts,
+            own,
+            data,
+            bytes,
+        }
     }
 }
 
@@ -121,6 +136,7 @@ pub struct Layout {
     homes: usize,
     log: usize,
     entries: usize,
+    conflicts: usize,
     own: usize,
     data: usize,
     /// Bytes of a part.
@@ -159,9 +175,15 @@ pub enum Control {
     MachinesOver = 576,
     /// At rank 0: the number of locks that `new_lock` has returned.
     Locks = 640,
+    /// At rank 0: the address of the shared memory.
+    Base = 704,
+    /// At rank 0: the address at which an unmodified program is loaded.
+    Loaded = 712,
 }
 
-const CONTROL: usize = 704;
+const CONTROL: usize = 768;
+/// The most conflicts that a rank reports.
+pub const CONFLICTS: usize = 64;
 /// A bit of [`Control::Asked`]: the rest of the word is a lock's number.
 pub const ASKED_LOCK: u64 = 1 << 63;
 /// A bit of [`Control::Asked`]: the rest of the word is the position of a page in the shared memory.
@@ -196,6 +218,17 @@ impl Layout {
     /// The directory entry of the line in a home's slot.
     pub fn entry(&self, rank: usize, slot: usize) -> Position {
         Position { rank, at: self.entries + slot * 8 }
+    }
+
+    /// The number of conflicts that a rank has found.
+    pub fn conflicts(&self, rank: usize) -> Position {
+        Position { rank, at: self.conflicts }
+    }
+
+    /// A conflict that a rank has found: the first byte's offset in the memory. The next word has
+    /// the number of bytes.
+    pub fn conflict(&self, rank: usize, number: usize) -> Position {
+        self.conflicts(rank).plus(8 + number * 16)
     }
 
     /// The first of the words that belong to the program.

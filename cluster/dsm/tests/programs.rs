@@ -106,6 +106,7 @@ fn settings(runs: usize) -> Vec<Setting> {
                         placement,
                         side,
                         counts: false,
+                        check: false,
                         own: 0,
                     };
                     all.push((ranks, options));

@@ -30,6 +30,8 @@ static END: AtomicUsize = AtomicUsize::new(0);
 /// The addresses of the loader, and of the C library.
 static LOADER: Addresses = Addresses::new();
 static LIBC: Addresses = Addresses::new();
+/// The address at which the program is loaded: what its file calls address 0.
+static LOADED: AtomicUsize = AtomicUsize::new(0);
 /// Where the next early block begins.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -91,6 +93,7 @@ fn reserve(bytes: usize) {
     for (word, value) in [(&BLOCKS, end), (&NEXT, end), (&EARLY_END, end + early)] {
         word.store(value, Relaxed);
     }
+    LOADED.store(program.map_or(0, |program| program.bias as usize), Relaxed);
     END.store(start + bytes, Relaxed);
     START.store(start, Relaxed);
 }
@@ -168,6 +171,11 @@ pub fn early(bytes: usize) -> usize {
     }
     NEXT.store(at + bytes, Relaxed);
     at
+}
+
+/// The address at which the program is loaded.
+pub fn loaded() -> usize {
+    LOADED.load(Relaxed)
 }
 
 /// The end of the addresses for early blocks.

@@ -144,6 +144,7 @@ fn take_over() {
             }
         }
     }
+    program.note_loaded(image::loaded());
     program.threads.barrier();
 }
 

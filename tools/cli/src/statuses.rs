@@ -56,7 +56,8 @@ pub const CLUSTER: &str = concat!(
      3    a signal ended that rank; it ended between syncline_dsm_init and\n       \
      syncline_dsm_finish; or it ended with status 0 and had not joined the\n       \
      shared memory that others had joined\n  \
-     4    with --unmodified: the program does what can't work on ranks\n",
+     4    with --unmodified: the program does what can't work on ranks\n  \
+     5    with --check: the program succeeded, and has data races\n",
     "  125  Syncline failed, or there was too little memory\n  126  the program can't be run\n  127  \
      the program was not found\n",
     wrong!()

@@ -3,6 +3,7 @@
 use syncline_fabric::{Dead, Fabric};
 
 use super::Node;
+use super::check::note_conflicts;
 use crate::carina::{LineEvent, LineStep, Role, Rules, registers};
 use crate::homes::Home;
 use crate::pages::{Pages, Twins};
@@ -104,11 +105,21 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         let twin = self.twins.at(self.twin(page));
         let first = page % self.shape.line_pages * self.shape.page;
         let to = self.layout.data(&self.shape, home.rank, home.slot).plus(first);
-        let (fabric, counts) = (&self.fabric, &mut self.counts);
+        if self.policy.check {
+            self.fabric.flush(home.rank)?;
+        }
+        let (fabric, counts, layout) = (&self.fabric, &mut self.counts, &self.layout);
+        let (check, offset) = (self.policy.check, page * self.shape.page);
+        let mut result = Ok(());
         self.rules.diff(twin, &self.snapshot, &mut |at, bytes| {
+            if check && result.is_ok() {
+                let old = &twin[at..at + bytes.len()];
+                result = note_conflicts(fabric, layout, to.plus(at), old, offset + at);
+            }
             counts.put += bytes.len() as u64;
             fabric.put(to.plus(at), bytes);
         });
+        result?;
         self.counts.downgrades += 1;
         Ok(())
     }

@@ -4,6 +4,7 @@
 //!   cache    which lines are cached, and which one leaves when another comes
 //!   line     the steps of a miss and of a downgrade
 //!   fence    the steps of fences
+//!   check    looks for data races of the program
 //!   counts   counts of what a node has done
 //! ```
 //!
@@ -13,6 +14,7 @@
 //! here allocates after the node is made.
 
 mod cache;
+mod check;
 mod counts;
 mod fence;
 mod line;
@@ -42,6 +44,8 @@ pub struct Policy {
     /// The most pages that may be written and not yet sent home. Before there are more, some of
     /// them go home.
     pub write_buffer: usize,
+    /// Whether to look for bytes that two ranks change between the same two synchronizations.
+    pub check: bool,
 }
 
 /// Whether the rank's other threads keep away from pages during a fence.

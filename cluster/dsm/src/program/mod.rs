@@ -148,6 +148,13 @@ impl Program {
         self.rank.layout.own(rank).plus(at)
     }
 
+    /// Notes the address at which the program is loaded on all ranks, so that `syncline cluster` can
+    /// name its variables.
+    pub fn note_loaded(&self, address: usize) {
+        let word = self.rank.layout.control(0, Control::Loaded);
+        reached(self.rank.host.store(word, address as u64));
+    }
+
     /// Sets how many of this process's threads access shared memory, if they are not threads of
     /// [`Threads::run`]. `count` is called while the node's lock is held, so of two calls at the same
     /// time, the later one sees what both threads have counted.

@@ -41,6 +41,8 @@ pub struct Options {
     pub side: Option<Side>,
     /// Whether each rank prints its counts when it ends.
     pub counts: bool,
+    /// Whether to look for data races.
+    pub check: bool,
     /// Bytes of each rank's words that belong to the program.
     pub own: usize,
 }
@@ -56,6 +58,7 @@ impl Default for Options {
             placement: Placement::Interleaved,
             side: None,
             counts: false,
+            check: false,
             own: 0,
         }
     }
@@ -90,6 +93,7 @@ const SCHEME: &str = "SYNCLINE_DSM_SCHEME";
 const PLACEMENT: &str = "SYNCLINE_DSM_HOMES";
 const SIDE: &str = "SYNCLINE_DSM_FAULTS";
 const COUNTS: &str = "SYNCLINE_DSM_COUNTS";
+const CHECK: &str = "SYNCLINE_DSM_CHECK";
 const OWN: &str = "SYNCLINE_DSM_OWN";
 
 impl Options {
@@ -111,7 +115,8 @@ impl Options {
             scheme: named(SCHEME, &SCHEMES)?.unwrap_or(default.scheme),
             placement: named(PLACEMENT, &placements)?.unwrap_or(default.placement),
             side: named(SIDE, &sides)?,
-            counts: env::var_os(COUNTS).is_some_and(|value| value != "0"),
+            counts: is_set(COUNTS),
+            check: is_set(CHECK),
             own: number(OWN)?.unwrap_or(default.own),
         };
         let wrong = |variable, value: usize, wanted: &str| {
@@ -137,6 +142,7 @@ impl Options {
             (SCHEME, scheme_name(self.scheme).to_owned()),
             (PLACEMENT, self.placement.name().to_owned()),
             (COUNTS, u8::from(self.counts).to_string()),
+            (CHECK, u8::from(self.check).to_string()),
             (OWN, self.own.to_string()),
         ];
         all.extend(self.cache.map(|bytes| (CACHE, bytes.to_string())));
@@ -159,6 +165,10 @@ impl Options {
     pub fn written_pages(&self) -> usize {
         self.write_buffer.map_or(usize::MAX, |pages| pages.max(LEAST_WRITTEN))
     }
+}
+
+fn is_set(variable: &str) -> bool {
+    env::var_os(variable).is_some_and(|value| value != "0")
 }
 
 fn number(variable: &'static str) -> Result<Option<usize>, Misunderstood> {

@@ -108,6 +108,7 @@ pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
         placement: options.placement,
         cache_lines: options.cache_lines(&shape),
         write_buffer: options.written_pages(),
+        check: options.check,
     };
     let node = Node::new(host.clone(), chosen.pages, Carina, shape, policy)?;
     let rank = Rank::new(host, shape, chosen.reserved, node);
@@ -129,6 +130,10 @@ fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
     let identity = identity(options, &rank.shape)?;
     let word = |of, word| rank.layout.control(of, word);
     let me = rank.number();
+    if me == 0 {
+        let base = rank.reserved.base().addr() as u64;
+        reached(rank.host.store(word(0, Control::Base), base));
+    }
     reached(rank.host.store(word(me, Control::Identity), identity));
     let first = word(0, Control::Identity);
     reached(crate::vela::wait(&rank.host, first, 1));

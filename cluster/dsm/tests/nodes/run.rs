@@ -28,6 +28,8 @@ pub enum Broke {
     Read { node: usize, page: usize },
     /// After the last barrier, the bytes of a page that rank 0 sees differ from the oracle's.
     Home { page: usize },
+    /// A node has found a data race, and the program has none.
+    Conflict,
 }
 
 /// How often a schedule reached certain cases.
@@ -79,6 +81,7 @@ pub fn run(rules: Broken, scheme: Scheme, seed: u64, reached: &mut Reached) -> O
         placement: Placement::ALL[rng.usize(0..3)],
         cache_lines: rng.usize(1..=lines),
         write_buffer: if rng.bool() { usize::MAX } else { rng.usize(1..4) },
+        check: rng.bool(),
     };
     let delay = [0, 300, 3000][rng.usize(0..3)];
     let network = Network { near: rng.usize(1..=3), delay, ..Network::default() };
@@ -243,6 +246,12 @@ impl Rank<'_> {
             if copy != world.program.oracle[page] {
                 world.broke.get_or_insert(Broke::Home { page });
             }
+        }
+        let conflicts =
+            self.fabric.load(layout.conflicts(self.fabric.rank())).expect("nobody dies");
+        if conflicts > 0 {
+            let mut world = self.schedule.world.borrow_mut();
+            world.broke.get_or_insert(Broke::Conflict);
         }
         let reached = &mut self.schedule.world.borrow_mut().reached;
         reached.misses += counts.misses;

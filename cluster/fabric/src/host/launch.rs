@@ -60,6 +60,15 @@ impl Job {
         self.children[rank].wait().map(|_| ())
     }
 
+    /// Kills the ranks that still run, and returns once all are dead. Their memory stays readable.
+    pub fn end(&mut self) {
+        for child in &mut self.children {
+            // An error is ignored: the process may have ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
     /// A rank's exit status; `None` if it still runs.
     ///
     /// # Errors
@@ -92,11 +101,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        for child in &mut self.children {
-            // An error is ignored: the process may have ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+        self.end();
     }
 }
 

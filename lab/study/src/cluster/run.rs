@@ -107,6 +107,7 @@ impl Rank {
             // The cache is as large as the shared memory.
             cache_lines: shape.lines,
             write_buffer: cluster.write_buffer,
+            check: false,
         };
         let pages = Marks::new(shape.pages());
         let node = Node::new(fabric.clone(), pages, Carina, shape, policy);

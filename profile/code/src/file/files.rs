@@ -62,6 +62,11 @@ pub fn find(path: &Path, build_id: &[u8], debug_dirs: &[PathBuf]) -> Result<File
 /// The text that the kernel appends to the path of a deleted file.
 pub const REPLACED: &str = " (deleted)";
 
+/// The build id of a file as it is now; empty if the file has none, or is no executable.
+pub fn build_id(path: &Path) -> Vec<u8> {
+    Facts::read(path).map_or_else(Vec::new, |facts| facts.build_id)
+}
+
 /// If a program's file was replaced while the program ran, the kernel calls the old file
 /// `NAME (deleted)`. For such a `path`, this is the path of the current file. `None` for other
 /// paths, or if the current file is not known to be the same build; without a build-id, it is not

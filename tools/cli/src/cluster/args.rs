@@ -60,6 +60,10 @@ pub struct Cluster {
     #[arg(long)]
     pub unmodified: bool,
 
+    /// Look for data races: bytes that two ranks change without synchronizing in between
+    #[arg(long)]
+    pub check: bool,
+
     /// Print each rank's misses, bytes fetched, lines invalidated and other counts when it finishes
     #[arg(long)]
     pub counts: bool,
@@ -81,6 +85,7 @@ impl Cluster {
             placement: self.homes,
             side: self.faults,
             counts: self.counts,
+            check: self.check,
             own: if self.unmodified { UNMODIFIED } else { 0 },
         }
     }

@@ -4,6 +4,7 @@
 //! notices a death no matter what the other ranks wait for.
 
 pub mod args;
+mod races;
 mod unmodified;
 
 use std::io::{Write as _, stderr};
@@ -20,6 +21,8 @@ use syncline_fabric::host::{Error, Job};
 use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 use crate::record::program::find;
 
+/// The exit status if the program succeeded, and `--check` has found data races.
+const RACES: u8 = 5;
 /// The time between two checks of the ranks. A death is noticed well within a second.
 const EVERY: Duration = Duration::from_millis(10);
 /// The time for which the other ranks may still run after a rank has failed with a message of its
@@ -57,7 +60,7 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
         };
         command
     };
-    let job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| match error {
+    let mut job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| match error {
         Error::Start(_) => Failure::new(CANNOT_RECORD, error),
         _ => {
             let needed = (layout.bytes * args.ranks) >> 20;
@@ -66,8 +69,15 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
             ))
         }
     })?;
-    let program = if args.unmodified { Kind::Unmodified } else { Kind::Written };
-    watch(job, args.ranks, &layout, program)
+    let kind = if args.unmodified { Kind::Unmodified } else { Kind::Written };
+    let status = watch(&mut job, args.ranks, &layout, kind)?;
+    let races = races::found(&job, args.ranks, &layout, &program);
+    if races.is_empty() {
+        return Ok(ExitCode::from(status));
+    }
+    say("a data race: two ranks have changed the same bytes without synchronizing in between:");
+    races.iter().for_each(|place| say(&format!("  {place}")));
+    Ok(ExitCode::from(if status == 0 { RACES } else { status }))
 }
 
 /// Makes this process end when Syncline, its parent, ends.
@@ -122,7 +132,7 @@ struct Ended {
 
 /// Waits until all ranks have ended. All other ranks are ended if a rank ends inside the shared
 /// memory, fails before it has joined, or ends without joining although others have joined.
-fn watch(mut job: Job, ranks: usize, layout: &Layout, program: Kind) -> Result<ExitCode, Failure> {
+fn watch(job: &mut Job, ranks: usize, layout: &Layout, program: Kind) -> Result<u8, Failure> {
     let (_, last) = program.start_and_end();
     let mut ended: Vec<Option<Ended>> = vec![None; ranks];
     let mut first_failed = None;
@@ -132,7 +142,7 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout, program: Kind) -> Result<E
         for (rank, ended) in ended.iter_mut().enumerate().filter(running) {
             let status = job.ended(rank).map_err(|e| Failure::new(RECORD_FAILED, e))?;
             let Some(status) = status else { continue };
-            let it = Ended { rank, status, stage: stage(&job, rank, layout) };
+            let it = Ended { rank, status, stage: stage(job, rank, layout) };
             *ended = Some(it);
             match it.stage {
                 Stage::Before | Stage::After if status.success() => {}
@@ -154,12 +164,12 @@ fn watch(mut job: Job, ranks: usize, layout: &Layout, program: Kind) -> Result<E
         }
         let absent = ended.iter().flatten().find(|ended| ended.stage == Stage::Before);
         if let Some(absent) = absent
-            && (0..ranks).any(|rank| stage(&job, rank, layout) != Stage::Before)
+            && (0..ranks).any(|rank| stage(job, rank, layout) != Stage::Before)
         {
             return Ok(end(job, *absent, layout, program));
         }
     }
-    Ok(first_failed.map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(first_failed.unwrap_or(0))
 }
 
 /// The stage of a rank.
@@ -174,14 +184,14 @@ fn stage(job: &Job, rank: usize, layout: &Layout) -> Stage {
 /// Ends all ranks because one has ended. Prints how that rank ended and, if it was inside the
 /// shared memory, what it had requested last. Prints nothing if the rank itself has printed an
 /// error.
-fn end(job: Job, it: Ended, layout: &Layout, program: Kind) -> ExitCode {
+fn end(job: &mut Job, it: Ended, layout: &Layout, program: Kind) -> u8 {
     let (first, last) = program.start_and_end();
     let Ended { rank, status, stage } = it;
     let own = status.code().filter(|code| *code != 0);
     let (when, own) = match stage {
         Stage::Before => (format!("before {first}"), own),
         Stage::Inside | Stage::After => (
-            format!("before {last}; {}", last_request(&job, rank, layout)),
+            format!("before {last}; {}", last_request(job, rank, layout)),
             own.filter(|code| *code == LOST || program == Kind::Unmodified && *code == REFUSED),
         ),
     };
@@ -189,8 +199,8 @@ fn end(job: Job, it: Ended, layout: &Layout, program: Kind) -> ExitCode {
         Some(_) => sleep(PATIENCE),
         None => say(&format!("rank {rank} {} {when}; all other ranks were ended", ending(status))),
     }
-    drop(job);
-    own.map_or(ExitCode::from(LOST as u8), |own| ExitCode::from(own as u8))
+    job.end();
+    own.unwrap_or(LOST) as u8
 }
 
 /// The last request of a rank that had joined the shared memory, in words.

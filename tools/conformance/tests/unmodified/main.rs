@@ -4,9 +4,11 @@
 //! ```text
 //!   functions   each kind of function, under every fault handler and option
 //!   programs    programs that other people wrote, and those of workloads/dsm
+//!   races       data races that --check finds
 //!   refused     what can't work ends the program, with a message
 //! ```
 
 mod functions;
 mod programs;
+mod races;
 mod refused;
