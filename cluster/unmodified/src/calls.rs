@@ -51,7 +51,12 @@ extern "C" fn fault(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     gate::ours(|| unsafe { syncline_dsm::program::handle_fault(signal, info, context) });
 }
 
-extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
+extern "C" fn handle(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes it.
+    if unsafe { (*info).si_code } != SYS_USER_DISPATCH {
+        // A process has sent the signal.
+        return;
+    }
     // SAFETY: the kernel passes the context of the interrupted code.
     let (registers, mask) = unsafe {
         let context = context.cast::<ucontext_t>();
@@ -80,6 +85,9 @@ extern "C" fn handle(_: c_int, _: *mut siginfo_t, context: *mut c_void) {
     };
     registers[libc::REG_RAX as usize] = result as greg_t;
 }
+
+/// The `si_code` of a call that was passed on.
+const SYS_USER_DISPATCH: c_int = 2;
 
 const OWN_FUTEX: &str = "futex, for a lock of its own";
 

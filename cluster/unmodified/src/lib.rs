@@ -12,7 +12,9 @@
 //!   image        the program's variables, and the addresses of the global memory
 //!   gate         whether a thread runs the program's code or this library's, on which stack
 //!   heap         malloc and its relatives; mmap without a file
-//!   threads      the program's threads: which rank runs them, their ends and results
+//!   threads      the program's threads: which rank runs them, how they begin and end
+//!   joins        joining and detaching
+//!   about        functions about a thread, such as its name
 //!   keys         thread-specific data
 //!   records      what all ranks know of each thread
 //!   objects      what all ranks know of each mutex, condition variable, ... by its address
@@ -39,6 +41,7 @@
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
 
+mod about;
 mod allocator;
 mod barrier;
 mod calls;
@@ -50,6 +53,7 @@ mod gate;
 mod heap;
 mod home;
 mod image;
+mod joins;
 mod keys;
 mod mutex;
 mod objects;

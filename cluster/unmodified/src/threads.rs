@@ -1,18 +1,14 @@
 //! The program's threads. A new thread runs on the next rank.
 
 use std::cell::Cell;
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::MaybeUninit;
-use std::ptr::{NonNull, null, null_mut, without_provenance, without_provenance_mut};
+use std::ptr::{NonNull, null_mut, without_provenance, without_provenance_mut};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
-use libc::{
-    CLOCK_REALTIME, EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, clockid_t, pthread_attr_t,
-    pthread_key_t, pthread_t, timespec,
-};
+use libc::{EAGAIN, ESRCH, pthread_attr_t, pthread_key_t, pthread_t};
 use syncline_interpose::real;
 
-use crate::deadline::Deadline;
 use crate::fence;
 use crate::gate::{self, Function, in_program, ours};
 use crate::keys;
@@ -47,22 +43,9 @@ mod own {
 
     real! {
         fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, function: Function, argument: *mut c_void) -> c_int;
-        fn pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int;
-        fn pthread_tryjoin_np(thread: pthread_t, value: *mut *mut c_void) -> c_int;
-        fn pthread_timedjoin_np(thread: pthread_t, value: *mut *mut c_void, until: *const timespec) -> c_int;
-        fn pthread_clockjoin_np(thread: pthread_t, value: *mut *mut c_void, clock: clockid_t, until: *const timespec) -> c_int;
-        fn pthread_detach(thread: pthread_t) -> c_int;
         fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
         fn pthread_self() -> pthread_t;
         fn pthread_exit(value: *mut c_void) -> !;
-        fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int;
-        fn pthread_getname_np(thread: pthread_t, name: *mut c_char, bytes: usize) -> c_int;
-        fn pthread_setaffinity_np(thread: pthread_t, bytes: usize, set: *const libc::cpu_set_t) -> c_int;
-        fn pthread_getaffinity_np(thread: pthread_t, bytes: usize, set: *mut libc::cpu_set_t) -> c_int;
-        fn pthread_getattr_np(thread: pthread_t, attributes: *mut pthread_attr_t) -> c_int;
-        fn pthread_getcpuclockid(thread: pthread_t, clock: *mut clockid_t) -> c_int;
-        fn pthread_setschedparam(thread: pthread_t, policy: c_int, parameters: *const libc::sched_param) -> c_int;
-        fn pthread_getschedparam(thread: pthread_t, policy: *mut c_int, parameters: *mut libc::sched_param) -> c_int;
     }
 }
 
@@ -84,7 +67,8 @@ fn id(record: Record) -> pthread_t {
     MARK | (record.0 as pthread_t + 1)
 }
 
-fn of(thread: pthread_t) -> Option<Record> {
+/// The record that a `pthread_t` of the program stands for.
+pub fn of(thread: pthread_t) -> Option<Record> {
     let number = (thread & 0xffff_ffff) as usize;
     (thread >> 32 == MARK >> 32 && number > 0 && number <= records::THREADS)
         .then(|| Record(number - 1))
@@ -132,12 +116,27 @@ pub fn goes() {
     program().set_threads(|| HERE.load(SeqCst));
 }
 
-/// The size of a stack for the program's thread.
-fn size(asked: usize) -> usize {
-    match asked {
-        0 => STACK,
-        _ => asked.next_multiple_of(4096),
+/// What the program's attributes say of a new thread: whether it is detached, and the size of its
+/// stack, if that is not the C library's default.
+///
+/// # Safety
+///
+/// The pointer is null or to attributes.
+unsafe fn asked(attributes: *const pthread_attr_t) -> (bool, Option<usize>) {
+    if attributes.is_null() {
+        return (false, None);
     }
+    let (mut detached, mut stack, mut usual) = (libc::PTHREAD_CREATE_JOINABLE, 0, 0);
+    let mut default = MaybeUninit::<pthread_attr_t>::uninit();
+    // SAFETY: the program's attributes; and others, which are initialised before they are used.
+    unsafe {
+        pthread_attr_getdetachstate(attributes, &raw mut detached);
+        libc::pthread_attr_getstacksize(attributes, &raw mut stack);
+        libc::pthread_attr_init(default.as_mut_ptr());
+        libc::pthread_attr_getstacksize(default.as_ptr(), &raw mut usual);
+        libc::pthread_attr_destroy(default.as_mut_ptr());
+    }
+    (detached == libc::PTHREAD_CREATE_DETACHED, (stack != usual).then_some(stack))
 }
 
 /// Sends a signal to a thread of any rank.
@@ -186,7 +185,7 @@ pub fn launch(record: Record) {
 /// A thread of the program, on its own stack at first.
 extern "C-unwind" fn runs(number: *mut c_void) -> *mut c_void {
     let record = Record(number.addr());
-    let end = become_thread(record, size(record.get(Field::Stack) as usize));
+    let end = become_thread(record, record.get(Field::Stack) as usize);
     // SAFETY: the first round of the destructor.
     unsafe { libc::pthread_setspecific(KEY.load(Relaxed), without_provenance(1)) };
     fence::acquire();
@@ -246,15 +245,8 @@ pub unsafe extern "C-unwind" fn pthread_create(
         // SAFETY: the caller's own call.
         return unsafe { own::pthread_create(thread, attributes, function, argument) };
     }
-    let (mut detached, mut stack) = (libc::PTHREAD_CREATE_JOINABLE, 0);
-    if !attributes.is_null() {
-        // SAFETY: the program's attributes.
-        unsafe {
-            pthread_attr_getdetachstate(attributes, &raw mut detached);
-            libc::pthread_attr_getstacksize(attributes, &raw mut stack);
-        }
-    }
-    let is_detached = detached == libc::PTHREAD_CREATE_DETACHED;
+    // SAFETY: the caller's own call.
+    let (is_detached, stack) = unsafe { asked(attributes) };
     ours(|| {
         let Some(record) = Record::take() else { return EAGAIN };
         let next = records::created().add(1) + 1;
@@ -265,9 +257,7 @@ pub unsafe extern "C-unwind" fn pthread_create(
             (Field::Argument, argument.addr() as u64),
             (Field::Value, 0),
             (Field::Flags, if is_detached { DETACHED } else { 0 }),
-            // A thread may ask for the smallest stack that the C library allows. Its own frames
-            // would fit, but not those of a handler for signals that it has no stack for.
-            (Field::Stack, stack as u64),
+            (Field::Stack, stack.unwrap_or(STACK) as u64),
             (Field::Blocked, signals::blocked()),
             (Field::Thread, 0),
             (Field::Call, Call::None as u64),
@@ -285,134 +275,6 @@ pub unsafe extern "C-unwind" fn pthread_create(
         } else {
             record.advance(State::Asked);
             records::send_mail(target);
-        }
-        0
-    })
-}
-
-/// Waits for a thread's end.
-fn join(thread: pthread_t, deadline: Option<Deadline>) -> Result<usize, c_int> {
-    let record = of(thread).ok_or(ESRCH)?;
-    if record.0 as u64 + 1 == me() {
-        return Err(EDEADLK);
-    }
-    if record.get(Field::Flags) & DETACHED != 0 {
-        return Err(EINVAL);
-    }
-    loop {
-        match record.get(Field::State) {
-            state if state == State::Ended as u64 => break,
-            state if state == State::Free as u64 => return Err(ESRCH),
-            state => {
-                if !record.word(Field::State).wait_while(state, deadline) {
-                    return Err(ETIMEDOUT);
-                }
-            }
-        }
-    }
-    let value = record.get(Field::Value) as usize;
-    record.advance(State::Free);
-    fence::acquire();
-    Ok(value)
-}
-
-unsafe fn joined(result: Result<usize, c_int>, value: *mut *mut c_void) -> c_int {
-    match result {
-        Ok(found) => {
-            if !value.is_null() {
-                // SAFETY: by our caller's word.
-                unsafe { *value = without_provenance_mut(found) };
-            }
-            0
-        }
-        Err(error) => error,
-    }
-}
-
-/// # Safety
-/// Same requirements as POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_join(thread: pthread_t, value: *mut *mut c_void) -> c_int {
-    // SAFETY: the caller's own call.
-    unsafe {
-        if !in_program() {
-            return own::pthread_join(thread, value);
-        }
-        joined(ours(|| join(thread, None)), value)
-    }
-}
-
-/// # Safety
-/// Same requirements as the C library's function of this name.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_tryjoin_np(
-    thread: pthread_t,
-    value: *mut *mut c_void,
-) -> c_int {
-    // SAFETY: the caller's own call.
-    unsafe {
-        if !in_program() {
-            return own::pthread_tryjoin_np(thread, value);
-        }
-        let ended = ours(|| of(thread).is_none_or(|record| record.is(State::Ended)));
-        if ended { pthread_join(thread, value) } else { EBUSY }
-    }
-}
-
-/// # Safety
-/// Same requirements as the C library's function of this name.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_timedjoin_np(
-    thread: pthread_t,
-    value: *mut *mut c_void,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's own call.
-    unsafe {
-        match in_program() {
-            true => pthread_clockjoin_np(thread, value, CLOCK_REALTIME, until),
-            false => own::pthread_timedjoin_np(thread, value, until),
-        }
-    }
-}
-
-/// # Safety
-/// Same requirements as the C library's function of this name.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_clockjoin_np(
-    thread: pthread_t,
-    value: *mut *mut c_void,
-    clock: clockid_t,
-    until: *const timespec,
-) -> c_int {
-    // SAFETY: the caller's own call.
-    unsafe {
-        if !in_program() {
-            return own::pthread_clockjoin_np(thread, value, clock, until);
-        }
-        let deadline = Deadline::of(clock, until);
-        joined(ours(|| join(thread, Some(deadline?))), value)
-    }
-}
-
-/// # Safety
-/// Same requirements as POSIX' function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn pthread_detach(thread: pthread_t) -> c_int {
-    if !in_program() {
-        // SAFETY: the caller's own call.
-        return unsafe { own::pthread_detach(thread) };
-    }
-    ours(|| {
-        let Some(record) = of(thread) else { return ESRCH };
-        let before = record.word(Field::Flags).set_bits(DETACHED);
-        if before & DETACHED != 0 {
-            return EINVAL;
-        }
-        if before & ENDED != 0 {
-            // It may be about to say so.
-            record.word(Field::State).wait_while(State::Runs as u64, None);
-            record.advance(State::Free);
         }
         0
     })
@@ -441,98 +303,4 @@ pub unsafe extern "C-unwind" fn pthread_exit(value: *mut c_void) -> ! {
     }
     // SAFETY: the caller's own call.
     unsafe { own::pthread_exit(value) }
-}
-
-/// C's threads are POSIX' ones, but for the type of their results.
-mod c11 {
-    use super::*;
-
-    fn outcome(status: c_int) -> c_int {
-        if status == 0 { 0 } else { 2 }
-    }
-
-    /// # Safety
-    /// Same requirements as C's function.
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C-unwind" fn thrd_create(
-        thread: *mut pthread_t,
-        function: Function,
-        argument: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the caller's own call. The function returns its `int` in the low half of the
-        // register of the pointer that it is called for.
-        outcome(unsafe { pthread_create(thread, null(), function, argument) })
-    }
-
-    /// # Safety
-    /// Same requirements as C's function.
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C-unwind" fn thrd_join(thread: pthread_t, result: *mut c_int) -> c_int {
-        let mut value = null_mut();
-        // SAFETY: the caller's own call.
-        unsafe {
-            let status = pthread_join(thread, &raw mut value);
-            if status == 0 && !result.is_null() {
-                *result = value.addr() as c_int;
-            }
-            outcome(status)
-        }
-    }
-
-    /// # Safety
-    /// Same requirements as C's function.
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C-unwind" fn thrd_detach(thread: pthread_t) -> c_int {
-        // SAFETY: the caller's own call.
-        outcome(unsafe { pthread_detach(thread) })
-    }
-
-    /// # Safety
-    /// Same requirements as C's function.
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C-unwind" fn thrd_current() -> pthread_t {
-        // SAFETY: always allowed.
-        unsafe { pthread_self() }
-    }
-
-    /// # Safety
-    /// Same requirements as C's function.
-    #[unsafe(no_mangle)]
-    pub unsafe extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
-        // SAFETY: the caller's own call.
-        unsafe { pthread_exit(without_provenance_mut(result as usize)) }
-    }
-}
-
-/// `about! { fn NAME(thread, args); }` exports functions about a thread. They work for the calling
-/// thread. Other threads may be on other ranks: for them, the call succeeds and does nothing.
-macro_rules! about {
-    ($(fn $name:ident($($arg:ident: $type:ty),*);)*) => {
-        $(
-            /// # Safety
-            /// Same requirements as the C library's function of this name.
-            #[unsafe(no_mangle)]
-            pub unsafe extern "C-unwind" fn $name(thread: pthread_t, $($arg: $type),*) -> c_int {
-                // SAFETY: the caller's own call.
-                unsafe {
-                    match of(thread) {
-                        None => own::$name(thread, $($arg),*),
-                        Some(other) if other.0 as u64 + 1 != me() => 0,
-                        Some(_) => own::$name(own::pthread_self(), $($arg),*),
-                    }
-                }
-            }
-        )*
-    };
-}
-
-about! {
-    fn pthread_setname_np(name: *const c_char);
-    fn pthread_getname_np(name: *mut c_char, bytes: usize);
-    fn pthread_setaffinity_np(bytes: usize, set: *const libc::cpu_set_t);
-    fn pthread_getaffinity_np(bytes: usize, set: *mut libc::cpu_set_t);
-    fn pthread_getattr_np(attributes: *mut pthread_attr_t);
-    fn pthread_getcpuclockid(clock: *mut clockid_t);
-    fn pthread_setschedparam(policy: c_int, parameters: *const libc::sched_param);
-    fn pthread_getschedparam(policy: *mut c_int, parameters: *mut libc::sched_param);
 }
