@@ -1,36 +1,19 @@
 //! System calls of the program's code. The kernel passes each of them to [`handle`], as the signal
 //! SIGSYS (Linux, Documentation/admin-guide/syscall-user-dispatch.rst).
 //!
-//! The kernel can't fetch pages of global memory. So calls that move data do it through memory of
-//! this library ([`data`]), and any other call that fails with EFAULT is made again after a touch of
-//! what its arguments point to.
+//! A call about files or processes is made by rank 0 ([`home`]); this rank makes the others.
 
 use std::ffi::{c_int, c_long, c_void};
-use std::ptr::without_provenance_mut;
 
 use libc::{greg_t, siginfo_t, ucontext_t};
 
+use crate::call::Call;
+use crate::fail::{cannot, refuse};
 use crate::gate;
 use crate::image::is_global;
-use crate::refused::{cannot, refuse};
 use crate::signals::Action;
-use crate::words::{program, rank};
-use crate::{data, home, image, signals, start};
-
-/// A system call: its number and arguments.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    pub number: i64,
-    pub arguments: [usize; 6],
-}
-
-const PAGE: usize = 4096;
-/// A page that was touched may be dropped again before the call; more often than this in a row, the
-/// call's own error is right.
-const ATTEMPTS: usize = 200;
-/// The most pages from an address on that a call may need, unless it moves data.
-const MOST_PAGES: usize = 16;
-const EFAULT: i64 = -(libc::EFAULT as i64);
+use crate::words::rank;
+use crate::{data, ends, home, image, signals, system};
 
 /// Installs the handlers for system calls and for page faults. They return by this library's own
 /// instructions, which the kernel does not pass on.
@@ -106,43 +89,10 @@ fn dispatch(call: Call) -> i64 {
         libc::SYS_rt_sigaction => signals::install(call.arguments),
         libc::SYS_shmat => refuse("shmat"),
         libc::SYS_io_uring_setup => refuse("io_uring_setup"),
-        libc::SYS_exit_group if rank() == 0 => start::end(call.arguments[0]),
+        libc::SYS_exit_group if rank() == 0 => ends::end(call.arguments[0]),
         number if rank() != 0 && !is_local(number) => home::ask(call),
-        _ => make(call),
+        _ => data::make(call),
     }
-}
-
-/// Makes a call on this rank.
-pub fn make(call: Call) -> i64 {
-    match call.number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
-            data::received(call, 1, 2)
-        }
-        libc::SYS_getrandom => data::received(call, 0, 1),
-        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => data::sent(call, 1, 2),
-        libc::SYS_readv | libc::SYS_preadv | libc::SYS_preadv2 => data::scattered(call),
-        libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => data::gathered(call),
-        libc::SYS_sendmsg => data::message_sent(call),
-        libc::SYS_recvmsg => data::message_received(call),
-        _ => retried(call),
-    }
-}
-
-/// Makes a call again and again while it finds pages absent to which its arguments point.
-pub fn retried(call: Call) -> i64 {
-    let mut result = direct(call);
-    for attempt in 0..ATTEMPTS {
-        if result != EFAULT || !touch_all(call, attempt) {
-            break;
-        }
-        result = direct(call);
-    }
-    result
-}
-
-fn direct(call: Call) -> i64 {
-    // SAFETY: the program's own call.
-    unsafe { gate::direct(call.number, call.arguments) }
 }
 
 /// Whether each rank makes a call itself: what concerns the thread, its memory, or the time.
@@ -194,24 +144,6 @@ fn is_local(number: i64) -> bool {
     LOCAL.contains(&number)
 }
 
-/// Touches the pages to which a call's arguments point, one more page with each attempt. Returns
-/// false if there are none.
-fn touch_all(call: Call, attempt: usize) -> bool {
-    let mut any = false;
-    for at in call.arguments.into_iter().filter(|at| is_global(*at)) {
-        any = true;
-        let pages = attempt.min(MOST_PAGES - 1);
-        for at in (0..=pages).map(|page| if page == 0 { at } else { (at / PAGE + page) * PAGE }) {
-            if is_global(at) && program().memory.is_allocated(at) {
-                // SAFETY: the program's own memory. Another thread that writes to it meanwhile
-                // would be a race of the program.
-                unsafe { program().memory.touch(without_provenance_mut(at), 1, true) };
-            }
-        }
-    }
-    any
-}
-
 /// A system call by its number.
 ///
 /// # Safety
@@ -233,7 +165,7 @@ pub unsafe extern "C-unwind" fn syscall(
     let result = match gate::in_program() {
         true => gate::ours(|| dispatch(Call { number, arguments })),
         // SAFETY: the caller's own call.
-        false => unsafe { gate::direct(number, arguments) },
+        false => unsafe { system::direct(number, arguments) },
     };
     if (-4095..0).contains(&result) {
         // SAFETY: this thread's `errno`.

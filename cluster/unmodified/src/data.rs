@@ -8,13 +8,29 @@ use std::ptr::without_provenance_mut;
 
 use libc::{iovec, msghdr};
 
-use crate::calls::{Call, retried};
+use crate::call::{Call, retried};
 use crate::image::is_global;
 
 /// The most bytes that the kernel moves by one call.
 const MOST: usize = 0x7fff_f000;
 /// The most pieces that a call may have (`IOV_MAX`).
 const PIECES: usize = 1024;
+
+/// Makes a call on this rank.
+pub fn make(call: Call) -> i64 {
+    match call.number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
+            received(call, 1, 2)
+        }
+        libc::SYS_getrandom => received(call, 0, 1),
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => sent(call, 1, 2),
+        libc::SYS_readv | libc::SYS_preadv | libc::SYS_preadv2 => scattered(call),
+        libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => gathered(call),
+        libc::SYS_sendmsg => message_sent(call),
+        libc::SYS_recvmsg => message_received(call),
+        _ => retried(call),
+    }
+}
 
 /// Copies data of the program.
 fn copy(from: usize, bytes: usize) -> Vec<u8> {

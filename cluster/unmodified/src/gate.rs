@@ -11,7 +11,9 @@ use std::ptr::null_mut;
 
 use syncline_interpose::run_on;
 
+use crate::fail::cannot;
 use crate::image;
+use crate::system::{self, direct};
 
 /// The values that the kernel looks for in a thread's selector.
 const ALLOW: u8 = 0;
@@ -60,6 +62,16 @@ pub fn ours<R>(action: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Ends a signal handler of the program whose frame is at this stack pointer.
+///
+/// # Safety
+///
+/// The handler has returned, and is about to make the system call `rt_sigreturn`.
+pub unsafe fn return_from(stack_pointer: usize) -> ! {
+    // SAFETY: by our caller's word; this thread's selector.
+    unsafe { system::return_from(stack_pointer, SELECTOR.with(Cell::as_ptr)) }
+}
+
 /// Runs the program's code within this library's: its signal handlers.
 pub fn program<R>(action: impl FnOnce() -> R) -> R {
     let before = SELECTOR.replace(BLOCK);
@@ -98,16 +110,13 @@ pub type Function = extern "C-unwind" fn(*mut libc::c_void) -> *mut libc::c_void
 /// From now on the calling thread's system calls can be passed to `calls`, and signal handlers run
 /// on a stack that is not global.
 pub fn open() {
-    let (start, end) = (&raw const syncline_unmodified_direct, &raw const syncline_unmodified_ends);
+    let (start, bytes) = system::instructions();
     let selector = SELECTOR.with(Cell::as_ptr);
     // SAFETY: the selector lives as long as the thread.
-    let result = unsafe {
-        let bytes = end.byte_offset_from(start) as libc::c_ulong;
-        libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, ON, start.addr(), bytes, selector)
-    };
+    let result = unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, ON, start, bytes, selector) };
     if result != 0 {
         let error = std::io::Error::last_os_error();
-        crate::refused::cannot(&format!("this system can't pass system calls on ({error})"));
+        cannot(&format!("this system can't pass system calls on ({error})"));
     }
     let stack = libc::stack_t { ss_sp: handlers_stack(), ss_flags: 0, ss_size: HANDLERS };
     // SAFETY: the memory is this thread's alone.
@@ -125,7 +134,7 @@ fn handlers_stack() -> *mut libc::c_void {
         direct(libc::SYS_mmap, [0, HANDLERS, access as usize, flags as usize, usize::MAX, 0])
     };
     if stack < 0 {
-        crate::refused::cannot("there is no memory for a stack for signal handlers");
+        cannot("there is no memory for a stack for signal handlers");
     }
     stack as *mut libc::c_void
 }
@@ -157,74 +166,9 @@ unsafe extern "C-unwind" {
     ) -> *mut libc::c_void;
 }
 
-unsafe extern "C" {
-    static syncline_unmodified_ends: u8;
-    static syncline_unmodified_direct: u8;
-    /// Returns from a signal handler. The kernel's `sa_restorer`.
-    pub safe fn syncline_unmodified_return();
-    /// Returns from a signal handler whose frame is at `stack_pointer`, in place of its own return.
-    fn syncline_unmodified_return_from(stack_pointer: usize, selector: *mut u8) -> !;
-}
-
-/// Makes a system call that is not passed to `calls`. Returns the kernel's result, which is negative
-/// for an error.
-///
-/// # Safety
-///
-/// As that call requires.
-pub unsafe fn direct(number: i64, arguments: [usize; 6]) -> i64 {
-    let [a, b, c, d, e, f] = arguments;
-    let result;
-    // SAFETY: by our caller's word. The called instructions are the two below, and keep the
-    // registers that a system call keeps.
-    unsafe {
-        asm!(
-            "call syncline_unmodified_direct",
-            inlateout("rax") number => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
-            lateout("rcx") _, lateout("r11") _,
-        );
-    }
-    result
-}
-
-/// Returns from the signal handler of the program whose frame is at this stack pointer.
-///
-/// # Safety
-///
-/// The program's handler has returned, and is about to make the system call `rt_sigreturn`.
-pub unsafe fn return_from(stack_pointer: usize) -> ! {
-    // SAFETY: by our caller's word. The selector is set at last, by the assembly.
-    unsafe { syncline_unmodified_return_from(stack_pointer, SELECTOR.with(Cell::as_ptr)) }
-}
-
-// System calls between the two labels are never passed on. `call_on` describes its frame to
-// unwinders: C++ exceptions and the cancellation of threads walk over it.
+// Describes its frame to unwinders: C++ exceptions and the ends of threads walk over it.
 std::arch::global_asm!(
-    ".pushsection .text.syncline_unmodified,\"ax\",@progbits",
-    ".globl syncline_unmodified_direct",
-    ".hidden syncline_unmodified_direct",
-    "syncline_unmodified_direct:",
-    "syscall",
-    "ret",
-    ".globl syncline_unmodified_return",
-    ".hidden syncline_unmodified_return",
-    "syncline_unmodified_return:",
-    "mov eax, 15",
-    "syscall",
-    "ud2",
-    ".globl syncline_unmodified_return_from",
-    ".hidden syncline_unmodified_return_from",
-    "syncline_unmodified_return_from:",
-    "mov byte ptr [rsi], 1",
-    "mov rsp, rdi",
-    "mov eax, 15",
-    "syscall",
-    "ud2",
-    ".globl syncline_unmodified_ends",
-    ".hidden syncline_unmodified_ends",
-    "syncline_unmodified_ends:",
-    "nop",
+    ".pushsection .text.syncline_unmodified_call_on,\"ax\",@progbits",
     ".globl syncline_unmodified_call_on",
     ".hidden syncline_unmodified_call_on",
     ".type syncline_unmodified_call_on, @function",

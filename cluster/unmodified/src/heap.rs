@@ -13,11 +13,11 @@ use syncline_interpose::entry;
 use crate::allocator::{
     __libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc,
 };
+use crate::fail::refuse;
+use crate::fail::say;
 use crate::gate::{in_program, ours};
-use crate::output::say;
-use crate::refused::refuse;
+use crate::image;
 use crate::words::program;
-use crate::{image, start};
 
 /// What is in front of a block: the bytes that were allocated with it, and where they begin.
 #[repr(C)]
@@ -37,7 +37,7 @@ fn is_programs(from: *const usize) -> bool {
     image::ensure();
     // SAFETY: the entries pass the stack pointer at the call.
     let caller = || unsafe { *from };
-    start::constructs() || in_program() && !image::is_loader(caller())
+    image::constructs() || in_program() && !image::is_loader(caller())
 }
 
 fn set_errno(error: c_int) {
@@ -53,7 +53,7 @@ fn global(bytes: usize, align: usize) -> *mut c_void {
         set_errno(ENOMEM);
         return null_mut();
     };
-    let from = if start::constructs() {
+    let from = if image::constructs() {
         image::early(all)
     } else {
         ours(|| match program().memory.allocate(all) {

@@ -6,16 +6,17 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut, without_provenance_mut};
 
-use crate::calls::{self, Call};
+use crate::call::Call;
+use crate::fail::cannot;
 use crate::fence;
 use crate::gate::{self, Function};
 use crate::output;
 use crate::records::{self, Call as Stage, Field, Record};
-use crate::refused::cannot;
-use crate::threads;
+use crate::words::rank;
+use crate::{data, ends, threads};
 
 /// Stands for a call of C's function `exit` among the numbers of system calls.
-pub const EXIT: i64 = -1;
+const EXIT: i64 = -1;
 
 /// Makes a call of the calling thread at rank 0.
 pub fn ask(call: Call) -> i64 {
@@ -77,9 +78,9 @@ extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
                     gate::program(output::flush);
                 }
                 let result = match number {
-                    libc::SYS_exit_group => crate::start::end(arguments[0]),
-                    EXIT => exit(arguments[0]),
-                    _ => calls::make(Call { number, arguments }),
+                    libc::SYS_exit_group => ends::end(arguments[0]),
+                    EXIT => exit_here(arguments[0]),
+                    _ => data::make(Call { number, arguments }),
                 };
                 record.set(Field::Result, result as u64);
                 fence::release();
@@ -100,9 +101,25 @@ extern "C-unwind" fn serves(number: *mut c_void) -> *mut c_void {
 }
 
 /// Ends the program as if this thread were one of its threads.
-fn exit(status: usize) -> ! {
+fn exit_here(status: usize) -> ! {
     gate::program(|| {
         // SAFETY: the program has called it, on another rank.
         unsafe { libc::exit(status as i32) }
     })
+}
+
+/// Ends the program. Its last functions (`atexit`) are known to rank 0's C library, so that rank
+/// calls them.
+///
+/// # Safety
+/// Same requirements as C's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn exit(status: i32) -> ! {
+    syncline_interpose::real! { fn exit(status: i32) -> !; }
+    if gate::in_program() && gate::ours(rank) != 0 {
+        let arguments = [status as usize, 0, 0, 0, 0, 0];
+        gate::ours(|| ask(Call { number: EXIT, arguments }));
+    }
+    // SAFETY: the caller's own call.
+    unsafe { exit(status) }
 }

@@ -10,11 +10,11 @@
 //! program's constructors allocate. Then they become global, with the content that they have on
 //! rank 0.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use syncline_interpose::{Object, for_each_loaded, variable};
 
-use crate::refused::cannot;
+use crate::fail::cannot;
 
 const PAGE: usize = 4096;
 const PT_LOAD: u32 = 1;
@@ -22,6 +22,8 @@ const PT_GNU_RELRO: u32 = 0x6474_e552;
 const WRITABLE: u32 = 2;
 /// The most bytes of early blocks.
 const EARLY: usize = 16 << 20;
+
+static CONSTRUCTS: AtomicBool = AtomicBool::new(false);
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
@@ -38,7 +40,7 @@ static NEXT: AtomicUsize = AtomicUsize::new(0);
 /// Reserves the addresses, unless they are reserved already. Allocates nothing.
 #[inline]
 pub fn ensure() {
-    if START.load(Relaxed) == 0 && crate::start::is_rank() {
+    if START.load(Relaxed) == 0 && is_rank() {
         reserve(bytes());
     }
 }
@@ -128,9 +130,26 @@ fn map(at: usize, bytes: usize, access: i32) {
     let flags = flags | libc::MAP_FIXED_NOREPLACE;
     let arguments = [at, bytes, access as usize, flags as usize, usize::MAX, 0];
     // SAFETY: maps addresses at which nothing is mapped, or fails.
-    if unsafe { crate::gate::direct(libc::SYS_mmap, arguments) } as usize != at {
+    if unsafe { crate::system::direct(libc::SYS_mmap, arguments) } as usize != at {
         cannot("the addresses after its variables are in use");
     }
+}
+
+/// Whether the program's constructors run. What they allocate becomes global at `main`.
+#[inline]
+pub fn constructs() -> bool {
+    // Relaxed: set and read by the only thread.
+    CONSTRUCTS.load(Relaxed)
+}
+
+/// Whether this process is a rank of a program that is run unmodified.
+pub fn is_rank() -> bool {
+    variable(c"SYNCLINE_FABRIC").is_some()
+}
+
+/// Says whether the program's constructors run.
+pub fn set_constructs(now: bool) {
+    CONSTRUCTS.store(now, Relaxed);
 }
 
 /// The bytes of the global memory, as the environment says.

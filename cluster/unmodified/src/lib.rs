@@ -20,12 +20,15 @@
 //!   objects      what all ranks know of each mutex, condition variable, ... by its address
 //!   mutex, condition, rwlock, barrier, semaphore, once
 //!                these functions, over the words of an object
-//!   calls        system calls: global memory that the kernel needs is made present first
+//!   calls        system calls of the program, which the kernel passes to this library
+//!   call         one of them: pages that the kernel needs are made present
 //!   data         system calls that move data
 //!   home         system calls of other ranks' threads are made by rank 0, which has the files
 //!   signals      handlers and masks
 //!   output       standard output, in the order in which threads synchronize
-//!   refused      what can't work ends the program, with its name
+//!   refused      functions that can't work
+//!   ends, fail   the end of the program, and its end because it can't run on ranks
+//!   system       system calls that are not passed on
 //! ```
 //!
 //! **Fences.** A function that synchronizes threads ends with an acquire if another rank may have
@@ -44,10 +47,13 @@
 mod about;
 mod allocator;
 mod barrier;
+mod call;
 mod calls;
 mod condition;
 mod data;
 mod deadline;
+mod ends;
+mod fail;
 mod fence;
 mod gate;
 mod heap;
@@ -65,5 +71,6 @@ mod rwlock;
 mod semaphore;
 mod signals;
 mod start;
+mod system;
 mod threads;
 mod words;

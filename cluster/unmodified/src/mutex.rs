@@ -12,10 +12,10 @@ use libc::{
 use syncline_interpose::real;
 
 use crate::deadline::Deadline;
+use crate::fail::refuse;
 use crate::fence;
 use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
-use crate::refused::refuse;
 use crate::threads;
 use crate::words::rank;
 

@@ -6,7 +6,7 @@
 //! address. An object is in its idle state if all words of its row are zero, so an object with a
 //! static initialiser needs no call. A row stays with its address when the object is destroyed.
 
-use crate::refused::refuse;
+use crate::fail::refuse;
 use crate::signals;
 use crate::words::{Word, program};
 

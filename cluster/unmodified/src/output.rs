@@ -8,7 +8,7 @@
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-use libc::{FILE, c_char};
+use libc::FILE;
 
 static STANDARD_OUTPUT: AtomicPtr<FILE> = AtomicPtr::new(null_mut());
 
@@ -34,22 +34,4 @@ pub fn by_lines() {
 pub fn flush() {
     // SAFETY: the C library's file.
     unsafe { libc::fflush(STANDARD_OUTPUT.load(Relaxed)) };
-}
-
-/// Prints a line on standard error.
-pub fn say(text: &[&[u8]]) {
-    let mut line = [0_u8; 512];
-    let mut length = 0;
-    let parts = [b"syncline: ".as_slice()]
-        .into_iter()
-        .chain(text.iter().copied())
-        .chain([b"\n".as_slice()]);
-    for part in parts {
-        let part = &part[..part.len().min(line.len() - length)];
-        line[length..length + part.len()].copy_from_slice(part);
-        length += part.len();
-    }
-    let arguments = [2, line.as_ptr().cast::<c_char>().addr(), length, 0, 0, 0];
-    // SAFETY: writes our own bytes. An error is ignored: standard error may be closed.
-    unsafe { crate::gate::direct(libc::SYS_write, arguments) };
 }

@@ -1,33 +1,9 @@
-//! What can't work on ranks ends the program, with a message that names it.
+//! Functions that can't work on ranks: a call ends the program.
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::gate::{self, in_program};
-use crate::output::say;
-use syncline_dsm::program::REFUSED;
-
-/// Ends the program, because it can't run on ranks.
-pub fn cannot(why: &str) -> ! {
-    say(&[b"the program can't run on ranks: ", why.as_bytes()]);
-    end()
-}
-
-/// Ends the program, because it does something that can't work on ranks.
-pub fn refuse(what: &str) -> ! {
-    say(&[
-        b"the program calls ",
-        what.as_bytes(),
-        b", which can't work on ranks (docs/dsm.md, What can't run)",
-    ]);
-    end()
-}
-
-fn end() -> ! {
-    loop {
-        // SAFETY: ends this process, with all its threads. The other ranks are ended by the command.
-        unsafe { gate::direct(libc::SYS_exit_group, [REFUSED as usize, 0, 0, 0, 0, 0]) };
-    }
-}
+use crate::fail::refuse;
+use crate::gate::in_program;
 
 /// `refused! { fn NAME(args) -> type; }` exports functions that end the program if the program
 /// calls them.

@@ -6,10 +6,10 @@ use libc::{CLOCK_REALTIME, EAGAIN, ETIMEDOUT, clockid_t, sem_t, timespec};
 use syncline_interpose::real;
 
 use crate::deadline::Deadline;
+use crate::fail::refuse;
 use crate::fence;
 use crate::gate::{ours, shares};
 use crate::objects::{Kind, Object};
-use crate::refused::refuse;
 
 /// The object's words.
 const VALUE: usize = 0;

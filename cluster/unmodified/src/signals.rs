@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use libc::{SIGBUS, SIGSEGV, SIGSYS, siginfo_t};
 use syncline_interpose::real;
 
+use crate::fail::say;
 use crate::gate::{self, in_program};
-use crate::output::say;
 use crate::words::{ALL, Word, program, rank};
-use crate::{keys, records};
+use crate::{keys, records, system};
 
 const OURS: [c_int; 3] = [SIGBUS, SIGSEGV, SIGSYS];
 const SIGNALS: usize = 65;
@@ -47,7 +47,7 @@ pub fn block(mask: u64) -> u64 {
     let (new, old) = ((&raw const new).addr(), (&raw mut before).addr());
     let arguments = [libc::SIG_SETMASK as usize, new, old, size_of::<u64>(), 0, 0];
     // SAFETY: the kernel reads and writes a mask each.
-    unsafe { gate::direct(libc::SYS_rt_sigprocmask, arguments) };
+    unsafe { system::direct(libc::SYS_rt_sigprocmask, arguments) };
     before
 }
 
@@ -114,7 +114,7 @@ impl Action {
         Action {
             handler,
             flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | flags) as u32 as u64 | RESTORER,
-            restorer: gate::syncline_unmodified_return as *const () as usize,
+            restorer: system::syncline_unmodified_return as *const () as usize,
             mask,
         }
     }
@@ -185,7 +185,7 @@ fn set(signal: usize, action: &Action, old: usize) -> i64 {
 /// The system call `rt_sigaction`, directly.
 fn act(signal: usize, new: usize, old: usize) -> i64 {
     // SAFETY: the kernel checks the pointers, which are to its own structure.
-    unsafe { gate::direct(libc::SYS_rt_sigaction, [signal, new, old, size_of::<u64>(), 0, 0]) }
+    unsafe { system::direct(libc::SYS_rt_sigaction, [signal, new, old, size_of::<u64>(), 0, 0]) }
 }
 
 /// Makes the program's system call `rt_sigaction`.

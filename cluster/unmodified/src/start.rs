@@ -2,15 +2,15 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use syncline_dsm::program::start_over;
-use syncline_interpose::{real, variable};
+use syncline_interpose::real;
 
+use crate::fail::cannot;
 use crate::records::{self, Field, Record, State};
-use crate::refused::cannot;
 use crate::words::{program, rank};
-use crate::{calls, gate, home, image, output, signals, threads};
+use crate::{calls, ends, gate, home, image, output, signals, threads};
 
 /// The size of the stack on which `main` runs.
 const STACK: usize = 8 << 20;
@@ -18,22 +18,9 @@ const STACK: usize = 8 << 20;
 type Main = extern "C-unwind" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
 static MAIN: AtomicUsize = AtomicUsize::new(0);
-static CONSTRUCTS: AtomicBool = AtomicBool::new(false);
 
 unsafe extern "C" {
     static mut environ: *mut *mut c_char;
-}
-
-/// Whether the program's constructors run. What they allocate becomes global at `main`.
-#[inline]
-pub fn constructs() -> bool {
-    // Relaxed: set and read by the only thread.
-    CONSTRUCTS.load(Relaxed)
-}
-
-/// Whether this process is a rank of a program that is run unmodified.
-pub fn is_rank() -> bool {
-    variable(c"SYNCLINE_FABRIC").is_some()
 }
 
 /// The C library calls the program's constructors, and then `main`.
@@ -53,10 +40,10 @@ pub unsafe extern "C-unwind" fn __libc_start_main(
     real! {
         fn __libc_start_main(main: Main, count: c_int, arguments: *mut *mut c_char, init: *const c_void, fini: *const c_void, loader_fini: *const c_void, stack_end: *const c_void) -> c_int;
     }
-    let main = if is_rank() {
+    let main = if image::is_rank() {
         image::ensure();
         MAIN.store(main as usize, Relaxed);
-        CONSTRUCTS.store(true, Relaxed);
+        image::set_constructs(true);
         begins
     } else {
         main
@@ -71,7 +58,7 @@ extern "C-unwind" fn begins(
     arguments: *mut *mut c_char,
     environment: *mut *mut c_char,
 ) -> c_int {
-    CONSTRUCTS.store(false, Relaxed);
+    image::set_constructs(false);
     if std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() > 1) {
         cannot("its constructors or libraries start threads before main");
     }
@@ -85,7 +72,7 @@ extern "C-unwind" fn begins(
         serve();
         output::flush();
         program().leave();
-        leave(0);
+        ends::leave(0);
     }
     home::start_thread(server, 0);
     Record(0).set(Field::State, State::Runs as u64);
@@ -205,36 +192,5 @@ fn serve() {
             }
         }
         records::wait_for_mail(me, seen);
-    }
-}
-
-/// Ends the program. Its last functions (`atexit`) are known to rank 0's C library, so that rank
-/// calls them.
-///
-/// # Safety
-/// Same requirements as C's function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn exit(status: c_int) -> ! {
-    real! { fn exit(status: c_int) -> !; }
-    if gate::in_program() && gate::ours(rank) != 0 {
-        let arguments = [status as usize, 0, 0, 0, 0, 0];
-        gate::ours(|| home::ask(calls::Call { number: home::EXIT, arguments }));
-    }
-    // SAFETY: the caller's own call.
-    unsafe { exit(status) }
-}
-
-/// Ends the program, on rank 0.
-pub fn end(status: usize) -> ! {
-    records::over().store(1);
-    (1..program().ranks()).for_each(records::send_mail);
-    program().leave();
-    leave(status)
-}
-
-fn leave(status: usize) -> ! {
-    loop {
-        // SAFETY: ends this process.
-        unsafe { gate::direct(libc::SYS_exit_group, [status, 0, 0, 0, 0, 0]) };
     }
 }

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed, Ordering::Seq
 use libc::{EAGAIN, ESRCH, pthread_attr_t, pthread_key_t, pthread_t};
 use syncline_interpose::real;
 
+use crate::fail::{cannot, refuse};
 use crate::fence;
 use crate::gate::{self, Function, in_program, ours};
 use crate::keys;
 use crate::records::{self, Call, DETACHED, ENDED, Field, Record, State};
-use crate::refused::{cannot, refuse};
-use crate::signals;
 use crate::words::{program, rank};
+use crate::{signals, system};
 
 /// The size of a thread's stack in global memory, if the program does not set it.
 const STACK: usize = 1 << 20;
@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn pthread_kill(thread: pthread_t, signal: c_int) -
         let (process, thread) = (record.get(Field::Process), record.get(Field::Thread));
         let arguments = [process as usize, thread as usize, signal as usize, 0, 0, 0];
         // SAFETY: sends a signal to a thread of the program.
-        let result = unsafe { gate::direct(libc::SYS_tgkill, arguments) };
+        let result = unsafe { system::direct(libc::SYS_tgkill, arguments) };
         -result as c_int
     })
 }

@@ -21,7 +21,7 @@ pub struct Word(pub Position);
 pub fn program() -> &'static Program {
     match Program::get() {
         Some(program) => program,
-        None => crate::refused::cannot("shared memory has not been started"),
+        None => crate::fail::cannot("shared memory has not been started"),
     }
 }
 
@@ -38,7 +38,7 @@ fn host() -> &'static Host {
 fn reached<R, E>(result: Result<R, E>) -> R {
     match result {
         Ok(value) => value,
-        Err(_) => crate::refused::cannot("a rank's memory is lost"),
+        Err(_) => crate::fail::cannot("a rank's memory is lost"),
     }
 }
 

@@ -1,23 +1,19 @@
-//! Each kind of function that `programs/ranks.c` and `programs/ranks.cpp` use.
+//! Each kind of function that `programs/ranks.c`, `ranks_process.c` and `ranks.cpp` use.
 
 use syncline_conformance::{Case, Program, scratch};
 
-const MODES: [&str; 14] = [
-    "mutexes",
-    "conditions",
-    "barriers",
-    "readers",
-    "semaphores",
-    "once",
-    "allocations",
-    "files",
-    "output",
-    "signals",
-    "c",
-    "exit",
-    "arguments",
-    "stacks",
-];
+/// The modes of `ranks.c`.
+const SYNCHRONIZING: [&str; 7] =
+    ["mutexes", "conditions", "barriers", "readers", "semaphores", "once", "c"];
+/// The modes of `ranks_process.c`.
+const IN_COMMON: [&str; 7] =
+    ["allocations", "files", "output", "signals", "exit", "arguments", "stacks"];
+
+/// All modes, each with its program.
+fn modes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let first = SYNCHRONIZING.into_iter().map(|mode| ("ranks.c", mode));
+    first.chain(IN_COMMON.into_iter().map(|mode| ("ranks_process.c", mode)))
+}
 
 /// Options of the shared memory. Together they have every fault handler and every scheme, a small
 /// cache, a small write buffer, lines of several pages, and every placement.
@@ -30,10 +26,9 @@ const OPTIONS: [&[&str]; 5] = [
 ];
 
 #[track_caller]
-fn same(mode: &str, ranks: usize, options: &[&str]) {
+fn same((program, mode): (&str, &str), ranks: usize, options: &[&str]) {
     let folder = scratch();
-    let mut case =
-        Case::new(&Program::compile("ranks.c")).arg(mode).arg(folder.path().join("file"));
+    let mut case = Case::new(&Program::compile(program)).arg(mode).arg(folder.path().join("file"));
     case = case.env("SYNCLINE_TEST", "set").status(if mode == "exit" { 7 } else { 0 });
     let alone = case.plain();
     case = options.iter().fold(case, |case, option| case.option(option));
@@ -43,19 +38,19 @@ fn same(mode: &str, ranks: usize, options: &[&str]) {
 
 #[test]
 fn each_kind_of_function_works_on_two_ranks() {
-    MODES.iter().for_each(|mode| same(mode, 2, &[]));
+    modes().for_each(|mode| same(mode, 2, &[]));
 }
 
 #[test]
 fn each_kind_of_function_works_on_one_rank_and_on_more_ranks_than_threads() {
     for ranks in [1, 3, 7] {
-        MODES.iter().for_each(|mode| same(mode, ranks, &[]));
+        modes().for_each(|mode| same(mode, ranks, &[]));
     }
 }
 
 #[test]
 fn each_kind_of_function_works_under_all_options() {
-    for (number, mode) in MODES.iter().enumerate() {
+    for (number, mode) in modes().enumerate() {
         for options in &OPTIONS[1..] {
             same(mode, 2 + number % 2, options);
         }

@@ -66,14 +66,16 @@ fn programs_into_which_no_library_can_be_loaded_are_refused() {
 /// Below a stack there is other shared memory.
 #[test]
 fn a_stack_that_overflows_ends_the_program() {
-    let outcome = Case::new(&Program::compile("ranks.c")).arg("overflow").status(3).on_ranks(2);
+    let outcome =
+        Case::new(&Program::compile("ranks_process.c")).arg("overflow").status(3).on_ranks(2);
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert!(said.contains("rank 1 was ended by SIGSEGV before the program's end"), "{said}");
 }
 
 #[test]
 fn a_rank_that_is_killed_ends_the_program() {
-    let outcome = Case::new(&Program::compile("ranks.c")).arg("killed").status(3).on_ranks(2);
+    let outcome =
+        Case::new(&Program::compile("ranks_process.c")).arg("killed").status(3).on_ranks(2);
     let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
     assert!(said.contains("rank 1 was ended by SIGKILL before the program's end"), "{said}");
 }
