@@ -1,6 +1,6 @@
 //! Memory that ranks share. The cost of a page is compared with SIGSEGV, `mprotect` and an MPI
 //! window for each page, as in the public ArgoDSM. Programs on two ranks are compared with the same
-//! programs on two threads.
+//! programs on two threads, once written for shared memory, and once unmodified.
 //!
 //! The cost of a page is measured in processor time, since a waiting rank uses its processor too.
 
@@ -27,6 +27,8 @@ struct Summary {
     line_bandwidth_ratio: f64,
     delegation_ratio: f64,
     programs_worst_ratio: f64,
+    unmodified_worst_ratio: f64,
+    unmodified_pair_us: f64,
 }
 
 /// The fields of the last line, as `--help` describes them.
@@ -40,12 +42,16 @@ pub const FIELDS: &str = "
   delegation_ratio          a priority queue's throughput by delegation over the cohort lock's
   programs_worst_ratio      time on 2 ranks over time with 2 threads: the worst of EP, Blackscholes
                             and n-body
+  unmodified_worst_ratio    likewise for the programs as they are for threads, run by --unmodified
+  unmodified_pair_us        microseconds of a lock and an unlock that no other thread waits for
 ";
 
 const PAGES: &str = "Pages";
 const LINES: &str = "Lines of 16 pages";
 const QUEUE: &str = "Priority queue, 2 ranks x 2 threads";
 const PROGRAMS: &str = "Programs, 2 ranks";
+const UNMODIFIED: &str = "The same, unmodified";
+const PAIR: &str = "A lock and an unlock, unmodified";
 
 /// The programs, their arguments after the number of threads, and whether the program counts for
 /// the worst ratio.
@@ -68,13 +74,16 @@ struct Made<'a> {
 
 pub fn run(size: Size) -> anyhow::Result<String> {
     let lab = Lab::new(size)?;
-    let folder = built(&["syncline", "libsyncline_dsm.so"], "-p syncline-cli -p syncline-dsm")?;
+    let files = ["syncline", "libsyncline_dsm.so", "libsyncline_unmodified.so"];
+    let folder = built(&files, "-p syncline-cli -p syncline-dsm -p syncline-unmodified")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let made = Made { lab: &lab, folder, root };
     let cost = made.root.join("lab/bench/programs/dsm.c");
     let ours = made.compile("cc", &cost, "ours", &[])?;
     let peer = made.compile("mpicc.openmpi", &cost, "peer", &["-DPEER"])?;
     let queue = made.workload("queue", false)?;
+    let locks = made.root.join("lab/bench/programs/ranks_pairs.c");
+    let locks = made.compile("cc", &locks, "pairs", &["-s"])?;
     let pairs = size.pick(1, 3, 15);
     let ratio = |label| Measure { label, change: Change::Ratio, aim: None };
     let mut cases = vec![Case {
@@ -118,7 +127,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
             Size::Smoke => [small, ""],
             _ => arguments,
         };
-        let made = &made;
+        let (made, threads) = (&made, plain.clone());
         cases.push(Case {
             section: PROGRAMS,
             name: name.into(),
@@ -128,9 +137,8 @@ pub fn run(size: Size) -> anyhow::Result<String> {
                 let given = arguments.into_iter().filter(|one| !one.is_empty());
                 made.seconds(match side {
                     Side::Baseline => {
-                        let mut command = Command::new(&plain);
-                        command.arg("2").args(given);
-                        command
+                        let all: Vec<&str> = std::iter::once("2").chain(given).collect();
+                        made.unmodified(side, &threads, &all)
                     }
                     Side::Subject => {
                         let all: Vec<&str> = std::iter::once("1").chain(given).collect();
@@ -139,12 +147,35 @@ pub fn run(size: Size) -> anyhow::Result<String> {
                 })
             }),
         });
+        cases.push(Case {
+            section: UNMODIFIED,
+            name: name.into(),
+            pairs: pairs.min(5),
+            measures: vec![ratio("seconds")],
+            once: Box::new(move |side| {
+                let given = arguments.into_iter().filter(|one| !one.is_empty());
+                let all: Vec<&str> = std::iter::once("2").chain(given).collect();
+                made.seconds(made.unmodified(side, &plain, &all))
+            }),
+        });
     }
+    cases.push(Case {
+        section: PAIR,
+        name: "on threads, and on 2 ranks".into(),
+        pairs,
+        measures: vec![ratio("seconds for 10,000")],
+        once: Box::new(|side| made.seconds(made.unmodified(side, &locks, &["10000"]))),
+    });
     let rows = compare::run(cases)?;
     println!("Shared memory over ranks: peers (SIGSEGV and MPI, memcpy, lock, threads), and ours");
     table::print("the other", "ours", &rows);
     println!();
     summary(&rows)
+}
+
+/// The largest ratio of the rows.
+fn worst<'a>(rows: impl Iterator<Item = &'a Row>) -> f64 {
+    rows.map(|row| row.change().median).fold(0.0, f64::max)
 }
 
 fn summary(rows: &[Row]) -> anyhow::Result<String> {
@@ -156,6 +187,8 @@ fn summary(rows: &[Row]) -> anyhow::Result<String> {
     };
     let counts = |name: &str| WORKLOADS.iter().any(|known| known.0 == name && known.2);
     let programs = of(PROGRAMS).filter(|row| counts(&row.case));
+    let unmodified = of(UNMODIFIED).filter(|row| counts(&row.case));
+    let pair = of(PAIR).next().context("a row for the pair")?.subject();
     let clean = of(PAGES).nth(3).context("a row for each measure")?.subject();
     Ok(serde_json::to_string(&Summary {
         miss_ratio: number(PAGES, 0)?,
@@ -164,7 +197,9 @@ fn summary(rows: &[Row]) -> anyhow::Result<String> {
         clean_barrier_us_per_page: rounded(clean),
         line_bandwidth_ratio: rounded(1.0 / number(LINES, 0)?),
         delegation_ratio: rounded(1.0 / number(QUEUE, 0)?),
-        programs_worst_ratio: rounded(programs.map(|row| row.change().median).fold(0.0, f64::max)),
+        programs_worst_ratio: rounded(worst(programs)),
+        unmodified_worst_ratio: rounded(worst(unmodified)),
+        unmodified_pair_us: rounded(pair * 1e6 / 1e4),
     })?)
 }
 
@@ -203,6 +238,18 @@ impl Made<'_> {
         command.args(["cluster", "-n", "2", "--memory", "64M"]).args(options);
         command.arg("--").arg(program).args(arguments);
         command
+    }
+
+    /// The program on threads, or unmodified on ranks.
+    fn unmodified(&self, side: Side, program: &Path, arguments: &[&str]) -> Command {
+        match side {
+            Side::Baseline => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+            Side::Subject => self.on_ranks(&["--unmodified"], program, arguments),
+        }
     }
 
     fn by_mpi(&self, program: &Path) -> Command {

@@ -52,6 +52,8 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
             "line_bandwidth_ratio",
             "delegation_ratio",
             "programs_worst_ratio",
+            "unmodified_worst_ratio",
+            "unmodified_pair_us",
         ],
     ),
     (
