@@ -83,7 +83,7 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let peer = made.compile("mpicc.openmpi", &cost, "peer", &["-DPEER"])?;
     let queue = made.workload("queue", false)?;
     let locks = made.root.join("lab/bench/programs/ranks_pairs.c");
-    let locks = made.compile("cc", &locks, "pairs", &["-s"])?;
+    let locks = made.compile("cc", &locks, "pairs", &["-DPLAIN"])?;
     let pairs = size.pick(1, 3, 15);
     let ratio = |label| Measure { label, change: Change::Ratio, aim: None };
     let mut cases = vec![Case {

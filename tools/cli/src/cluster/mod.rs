@@ -41,7 +41,7 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
         true => unmodified::variables(&program)?,
         false => Vec::new(),
     };
-    let (parent, unmodified) = (std::process::id(), args.unmodified);
+    let parent = std::process::id();
     let command = |rank: usize| {
         let mut command = Command::new(&program);
         command.arg0(&args.program.command[0]).args(&args.program.command[1..]);
@@ -49,15 +49,9 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
         if rank > 0 {
             command.stdin(Stdio::null());
         }
-        // SAFETY: between fork and exec, these two only make system calls and allocate nothing.
-        unsafe {
-            command.pre_exec(move || {
-                if unmodified {
-                    unmodified::at_equal_addresses()?;
-                }
-                end_with(parent)
-            })
-        };
+        // SAFETY: between fork and exec, `end_with` only makes two system calls and allocates
+        // nothing.
+        unsafe { command.pre_exec(move || end_with(parent)) };
         command
     };
     let mut job = Host::launch(args.ranks, layout.bytes, command).map_err(|error| match error {

@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::sys::personality::{self, Persona};
 
 use crate::exec::{Variables, preloading};
-use crate::failure::Failure;
+use crate::failure::{CANNOT_RECORD, Failure};
 use crate::record::{check_program, refuse_leak_checker};
 
 /// The library that makes a program's memory shared.
@@ -19,19 +19,26 @@ const OVERRIDE: &str = "SYNCLINE_UNMODIFIED";
 ///
 /// # Errors
 ///
-/// If the library can't be loaded into the program, or is missing.
+/// If the library can't be loaded into the program, or is missing; or if the system insists on other
+/// addresses in each process.
 pub fn variables(program: &Path) -> Result<Variables, Failure> {
     check_program(program)?;
     refuse_leak_checker(program)?;
+    randomize_no_addresses()?;
     // The loader would otherwise write the addresses of functions into the program's variables when
     // they are first called.
     preloading(LIBRARY, OVERRIDE, vec![("LD_BIND_NOW", "1".into())])
 }
 
 /// Makes the system put the program, its libraries and its variables at the same addresses in all
-/// ranks.
-pub fn at_equal_addresses() -> std::io::Result<()> {
-    let persona = personality::get()? | Persona::ADDR_NO_RANDOMIZE;
-    personality::set(persona)?;
-    Ok(())
+/// processes that this one starts.
+fn randomize_no_addresses() -> Result<(), Failure> {
+    let set = |persona: Persona| personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
+    personality::get().and_then(set).map(|_| ()).map_err(|error| {
+        let why = format!("this system does not allow equal addresses in all ranks: {error}");
+        Failure::message(CANNOT_RECORD, why).hint(
+            "in a container, allow the system call `personality` (Docker: --security-opt \
+             seccomp=unconfined)",
+        )
+    })
 }
