@@ -90,9 +90,29 @@ fn dispatch(call: Call) -> i64 {
         libc::SYS_shmat => refuse("shmat"),
         libc::SYS_io_uring_setup => refuse("io_uring_setup"),
         libc::SYS_exit_group if rank() == 0 => ends::end(call.arguments[0]),
+        libc::SYS_mmap if rank() != 0 && !is_anonymous(call) => home::map_file(call),
+        libc::SYS_tgkill => data::make(to_own_process(call)),
         number if rank() != 0 && !is_local(number) => home::ask(call),
         _ => data::make(call),
     }
+}
+
+/// Whether a call of `mmap` is about memory without a file.
+fn is_anonymous(call: Call) -> bool {
+    call.arguments[3] & libc::MAP_ANONYMOUS as usize != 0
+}
+
+/// A signal of the calling thread for itself, as `raise` sends it. The program knows only rank 0's
+/// process, but this thread may be in another one.
+fn to_own_process(mut call: Call) -> Call {
+    // SAFETY: queries.
+    let (process, thread) = unsafe {
+        (system::direct(libc::SYS_getpid, [0; 6]), system::direct(libc::SYS_gettid, [0; 6]))
+    };
+    if call.arguments[1] == thread as usize {
+        call.arguments[0] = process as usize;
+    }
+    call
 }
 
 /// Whether each rank makes a call itself: what concerns the thread, its memory, or the time.

@@ -16,6 +16,18 @@ const MOST: usize = 0x7fff_f000;
 /// The most pieces that a call may have (`IOV_MAX`).
 const PIECES: usize = 1024;
 
+/// The argument of a call for the data that it moves, by its number, and how many bytes these are;
+/// `None` if the call moves none.
+pub fn moved(call: Call) -> Option<(usize, usize)> {
+    let (at, bytes) = match call.number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => (1, 2),
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => (1, 2),
+        libc::SYS_getrandom => (0, 1),
+        _ => return None,
+    };
+    Some((at, call.arguments[bytes].min(MOST)))
+}
+
 /// Makes a call on this rank.
 pub fn make(call: Call) -> i64 {
     match call.number {

@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 use std::ptr::{null, null_mut, without_provenance_mut};
 
+use crate::borrowed::{Borrowed, borrow};
 use crate::call::Call;
 use crate::fail::cannot;
 use crate::fence;
@@ -19,7 +20,8 @@ use crate::{data, ends, threads};
 const EXIT: i64 = -1;
 
 /// Makes a call of the calling thread at rank 0.
-pub fn ask(call: Call) -> i64 {
+pub fn ask(mut call: Call) -> i64 {
+    let borrowed = borrow(&mut call);
     let record = threads::record();
     record.set(Field::Number, call.number as u64);
     for (number, argument) in call.arguments.into_iter().enumerate() {
@@ -35,7 +37,44 @@ pub fn ask(call: Call) -> i64 {
     }
     stage.wait_while(Stage::Asked as u64, None);
     fence::acquire();
+    borrowed.into_iter().flatten().for_each(Borrowed::give_back);
     record.get(Field::Result) as i64
+}
+
+/// Maps a file of rank 0, for the C library of this rank: its bytes are copied. The program's own
+/// `mmap` is in `heap`.
+pub fn map_file(call: Call) -> i64 {
+    let [at, bytes, access, flags, file, offset] = call.arguments;
+    let is = |flag: i32| flags & flag as usize != 0;
+    if is(libc::MAP_SHARED) && access & libc::PROT_WRITE as usize != 0 {
+        return -i64::from(libc::EACCES);
+    }
+    let kinds = (libc::MAP_SHARED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    let flags = flags & !kinds | (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    let writable = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let map =
+        Call { number: libc::SYS_mmap, arguments: [at, bytes, writable, flags, usize::MAX, 0] };
+    let start = data::make(map);
+    if start < 0 {
+        return start;
+    }
+    let (start, mut done) = (start as usize, 0);
+    while done < bytes {
+        let arguments = [file, start + done, bytes - done, offset + done, 0, 0];
+        match ask(Call { number: libc::SYS_pread64, arguments }) {
+            0 => break,
+            error if error < 0 => {
+                data::make(Call {
+                    number: libc::SYS_munmap,
+                    arguments: [start, bytes, 0, 0, 0, 0],
+                });
+                return error;
+            }
+            read => done += read as usize,
+        }
+    }
+    data::make(Call { number: libc::SYS_mprotect, arguments: [start, bytes, access, 0, 0, 0] });
+    start as i64
 }
 
 /// Starts a thread of this rank for a thread that asks for the first time.

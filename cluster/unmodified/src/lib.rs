@@ -24,6 +24,7 @@
 //!   call         one of them: pages that the kernel needs are made present
 //!   data         system calls that move data
 //!   home         system calls of other ranks' threads are made by rank 0, which has the files
+//!   borrowed     memory of another rank that such a call needs
 //!   signals      handlers and masks
 //!   output       standard output, in the order in which threads synchronize
 //!   refused      functions that can't work
@@ -47,6 +48,7 @@
 mod about;
 mod allocator;
 mod barrier;
+mod borrowed;
 mod call;
 mod calls;
 mod condition;

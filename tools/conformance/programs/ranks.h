@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,9 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #define THREADS 4
 #define ROUNDS 300

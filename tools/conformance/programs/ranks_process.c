@@ -204,6 +204,31 @@ static void *reads_arguments(void *argument) {
     return NULL;
 }
 
+/* Functions of the C library that use variables of the library, and map files. */
+static void *uses_the_library(void *argument) {
+    long me = (long)argument;
+    pthread_mutex_lock(&lock);
+    struct passwd *root = getpwuid(0);
+    check(root && !strcmp(root->pw_dir, "/root"), "getpwuid");
+    check(setlocale(LC_ALL, "C.UTF-8") != NULL, "setlocale");
+    wchar_t wide[8];
+    check(mbstowcs(wide, "\xc3\xa4", 8) == 1 && wide[0] == 0xe4, "wide characters");
+    char *directory = realpath("/usr/./bin/..", NULL);
+    check(directory && !strcmp(directory, "/usr"), "realpath");
+    free(directory);
+    struct utsname system;
+    check(uname(&system) == 0 && !strcmp(system.sysname, "Linux"), "uname");
+    static __thread struct stat status;
+    check(stat("/", &status) == 0 && S_ISDIR(status.st_mode), "stat into a thread's own variable");
+    pthread_mutex_unlock(&lock);
+    return (void *)(me * 3);
+}
+
+static void libraries(void) {
+    run(uses_the_library);
+    printf("libraries used\n");
+}
+
 /* Stacks: deep recursion, and variables of a stack that other threads write. */
 static long deep(int levels) {
     volatile char room[4000];
@@ -232,6 +257,11 @@ static void *overflows(void *unused) {
     return unused;
 }
 
+static void *aborts(void *unused) {
+    abort();
+    return unused;
+}
+
 static void *kills(void *unused) {
     pthread_kill(pthread_self(), SIGKILL);
     return unused;
@@ -246,8 +276,13 @@ int main(int argc, char **argv) {
     else if (!strcmp(mode, "signals")) signals();
     else if (!strcmp(mode, "exit")) ends(1);
     else if (!strcmp(mode, "stacks")) stacks();
-    else if (!strcmp(mode, "arguments") || !strcmp(mode, "overflow") || !strcmp(mode, "killed")) {
-        void *(*body)(void *) = *mode == 'a' ? reads_arguments : *mode == 'o' ? overflows : kills;
+    else if (!strcmp(mode, "libraries")) libraries();
+    else if (!strcmp(mode, "arguments") || !strcmp(mode, "overflow") || !strcmp(mode, "killed") ||
+             !strcmp(mode, "aborted")) {
+        void *(*body)(void *) = !strcmp(mode, "arguments") ? reads_arguments
+                                : *mode == 'o'             ? overflows
+                                : *mode == 'k'             ? kills
+                                                           : aborts;
         pthread_create(&threads[0], NULL, body, argv);
         pthread_join(threads[0], NULL);
         printf("%d arguments\n", argc);

@@ -6,8 +6,8 @@ use syncline_conformance::{Case, Program, scratch};
 const SYNCHRONIZING: [&str; 7] =
     ["mutexes", "conditions", "barriers", "readers", "semaphores", "once", "c"];
 /// The modes of `ranks_process.c`.
-const IN_COMMON: [&str; 7] =
-    ["allocations", "files", "output", "signals", "exit", "arguments", "stacks"];
+const IN_COMMON: [&str; 8] =
+    ["allocations", "files", "output", "signals", "exit", "arguments", "stacks", "libraries"];
 
 /// All modes, each with its program.
 fn modes() -> impl Iterator<Item = (&'static str, &'static str)> {

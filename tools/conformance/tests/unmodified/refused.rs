@@ -72,6 +72,15 @@ fn a_stack_that_overflows_ends_the_program() {
     assert!(said.contains("rank 1 was ended by SIGSEGV before the program's end"), "{said}");
 }
 
+/// The C library sends the signal to the process and the thread that it believes to be in.
+#[test]
+fn a_rank_that_aborts_ends_the_program() {
+    let outcome =
+        Case::new(&Program::compile("ranks_process.c")).arg("aborted").status(3).on_ranks(2);
+    let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
+    assert!(said.contains("rank 1 was ended by SIGABRT before the program's end"), "{said}");
+}
+
 #[test]
 fn a_rank_that_is_killed_ends_the_program() {
     let outcome =
