@@ -13,8 +13,7 @@ use syncline_interpose::entry;
 use crate::allocator::{
     __libc_calloc, __libc_free, __libc_malloc, __libc_memalign, __libc_realloc,
 };
-use crate::fail::refuse;
-use crate::fail::say;
+use crate::fail::{refuse, say};
 use crate::gate::{in_program, ours};
 use crate::image;
 use crate::words::program;

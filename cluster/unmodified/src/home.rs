@@ -1,7 +1,7 @@
 //! The program's files, sockets and processes belong to rank 0. System calls that other ranks'
 //! threads make about them are made by rank 0: a thread of rank 0 serves each such thread. What the
-//! arguments point to is global memory, or a constant of the program, so rank 0 finds it at the same
-//! address.
+//! arguments point to is global memory, a constant of the program, or a copy, so rank 0 finds it at
+//! the same address.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut, without_provenance_mut};
@@ -14,13 +14,15 @@ use crate::gate::{self, Function};
 use crate::output;
 use crate::records::{self, Call as Stage, Field, Record};
 use crate::words::rank;
-use crate::{data, ends, threads};
+use crate::{data, ends, signals, threads};
 
 /// Stands for a call of C's function `exit` among the numbers of system calls.
 const EXIT: i64 = -1;
 
-/// Makes a call of the calling thread at rank 0.
+/// Makes a call of the calling thread at rank 0. Handlers of signals run only afterwards: they may
+/// make calls too, and a thread has one call under way.
 pub fn ask(mut call: Call) -> i64 {
+    let blocked = signals::block(u64::MAX);
     let borrowed = borrow(&mut call);
     let record = threads::record();
     record.set(Field::Number, call.number as u64);
@@ -38,6 +40,7 @@ pub fn ask(mut call: Call) -> i64 {
     stage.wait_while(Stage::Asked as u64, None);
     fence::acquire();
     borrowed.into_iter().flatten().for_each(Borrowed::give_back);
+    signals::block(blocked);
     record.get(Field::Result) as i64
 }
 
