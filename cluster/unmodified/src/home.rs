@@ -88,16 +88,18 @@ pub fn serve(record: Record) {
     }
 }
 
-/// Starts a thread of this library's own.
+/// Starts a thread of this library's own. It blocks signals, so that handlers of the program run in
+/// threads of the program.
 pub fn start_thread(function: Function, argument: usize) {
     syncline_interpose::real! {
         fn pthread_create(thread: *mut libc::pthread_t, attributes: *const libc::pthread_attr_t, function: Function, argument: *mut c_void) -> i32;
     }
-    let mut thread = 0;
+    let (mut thread, blocked) = (0, signals::block(u64::MAX));
     // SAFETY: the functions that are passed take a number in place of a pointer.
     let status = unsafe {
         pthread_create(&raw mut thread, null(), function, without_provenance_mut(argument))
     };
+    signals::block(blocked);
     if status != 0 {
         cannot("the system starts no more threads");
     }
