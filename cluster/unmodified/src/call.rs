@@ -19,9 +19,9 @@ pub struct Call {
 const PAGE: usize = 4096;
 /// A page that was touched may be dropped again before the call; more often than this in a row, the
 /// call's own error is right.
-const ATTEMPTS: usize = 200;
-/// The most pages from an address on that a call may need, unless it moves data.
-const MOST_PAGES: usize = 16;
+const ATTEMPTS: usize = 400;
+/// After so many attempts, a call may need one more page from each address on.
+const ATTEMPTS_A_PAGE: usize = 25;
 const EFAULT: i64 = -(libc::EFAULT as i64);
 
 /// Makes a call again and again while it finds pages absent to which its arguments point.
@@ -41,15 +41,17 @@ fn direct(call: Call) -> i64 {
     unsafe { system::direct(call.number, call.arguments) }
 }
 
-/// Touches the pages to which a call's arguments point, one more page with each attempt. Returns
+/// Touches the pages to which a call's arguments point; after some attempts, one more page each. The
+/// first page is touched last: in a small write buffer, a page makes room for the next one. Returns
 /// false if there are none.
 fn touch_all(call: Call, attempt: usize) -> bool {
     let mut any = false;
     for at in call.arguments.into_iter().filter(|at| is_global(*at)) {
         any = true;
-        let pages = attempt.min(MOST_PAGES - 1);
-        for at in (0..=pages).map(|page| if page == 0 { at } else { (at / PAGE + page) * PAGE }) {
-            if is_global(at) && program().memory.is_allocated(at) {
+        let more = attempt / ATTEMPTS_A_PAGE;
+        let page = |number| if number == 0 { at } else { (at / PAGE + number) * PAGE };
+        for at in (0..=more).rev().map(page) {
+            if program().memory.may_access(at) {
                 // SAFETY: the program's own memory. Another thread that writes to it meanwhile
                 // would be a race of the program.
                 unsafe { program().memory.touch(without_provenance_mut(at), 1, true) };

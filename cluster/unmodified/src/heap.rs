@@ -3,7 +3,8 @@
 //! A block begins with its size, so that another rank can free it. The C library's allocator serves
 //! this library's own code, the loader, and the libraries' constructors.
 
-use std::ffi::{c_int, c_void};
+use std::cell::Cell;
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -25,6 +26,11 @@ struct Header {
     from: usize,
 }
 
+thread_local! {
+    /// Whether the C library allocates for itself, in the program's code.
+    static IS_LIBRARYS: Cell<bool> = const { Cell::new(false) };
+}
+
 /// Whether it was said that there is too little memory.
 static SAID: AtomicBool = AtomicBool::new(false);
 
@@ -36,7 +42,24 @@ fn is_programs(from: *const usize) -> bool {
     image::ensure();
     // SAFETY: the entries pass the stack pointer at the call.
     let caller = || unsafe { *from };
-    image::constructs() || in_program() && !image::is_loader(caller())
+    image::constructs() || in_program() && !IS_LIBRARYS.get() && !image::is_loader(caller())
+}
+
+/// Sets the program's locale. A new thread of the C library reads it while all signals are blocked,
+/// so that no page fault could be served: what this function allocates is not global.
+///
+/// # Safety
+/// Same requirements as C's function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn setlocale(kind: c_int, name: *const c_char) -> *mut c_char {
+    syncline_interpose::real! {
+        fn setlocale(kind: c_int, name: *const c_char) -> *mut c_char;
+    }
+    let before = IS_LIBRARYS.replace(true);
+    // SAFETY: the caller's own call.
+    let result = unsafe { setlocale(kind, name) };
+    IS_LIBRARYS.set(before);
+    result
 }
 
 fn set_errno(error: c_int) {

@@ -163,10 +163,11 @@ impl GlobalMemory {
         self.rank.guard(offset / self.rank.shape.line(), guarded);
     }
 
-    /// Whether an address is in shared memory, in a page that is allocated.
-    pub fn is_allocated(&self, address: usize) -> bool {
+    /// Whether threads of this rank may access an address: it is in shared memory, its page is
+    /// allocated, and its line is not [guarded](Self::guard).
+    pub fn may_access(&self, address: usize) -> bool {
         let offset = self.rank.reserved.offset(address);
-        offset.is_some_and(|offset| self.rank.is_allocated(offset / PAGE))
+        offset.is_some_and(|offset| self.rank.may_access(offset / PAGE))
     }
 
     /// Makes the pages of a range present, so that a system call can read or write them: on an

@@ -100,7 +100,7 @@ impl Rank {
         // All signals are blocked in the handler.
         self.node.with(|node| {
             let here = node.has(page);
-            if !here && (self.is_guard(page / self.shape.line_pages) || !self.is_allocated(page)) {
+            if !here && !self.may_access(page) {
                 return false;
             }
             // If the kind is unknown and the page is present, the access is a write: a read of a
@@ -135,8 +135,12 @@ impl Rank {
         self.guards[line / 64].load(Relaxed) & 1 << (line % 64) != 0
     }
 
-    /// Whether a page is allocated.
-    pub fn is_allocated(&self, page: usize) -> bool {
+    /// Whether a page is allocated, and not guarded.
+    pub fn may_access(&self, page: usize) -> bool {
+        !self.is_guard(page / self.shape.line_pages) && self.is_allocated(page)
+    }
+
+    fn is_allocated(&self, page: usize) -> bool {
         let within = |word| {
             let (below, above) = halves(word);
             page < below || page >= self.shape.pages() - above
