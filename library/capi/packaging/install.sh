@@ -28,7 +28,8 @@ copy() { install -D -m "$1" "$2" "$prefix/$3"; }
 
 copy 755 "$built/syncline" bin/syncline
 for name in libsyncline_recorder.so libsyncline_replace.so libsyncline_tracer.so \
-    libsyncline_delay.so libsyncline_mpi.so libsyncline_kernel_plugin.so; do
+    libsyncline_delay.so libsyncline_mpi.so libsyncline_unmodified.so \
+    libsyncline_kernel_plugin.so; do
     copy 644 "$built/$name" "lib/syncline/$name"
 done
 copy 755 "$built/syncline-kernel-init" lib/syncline/syncline-kernel-init

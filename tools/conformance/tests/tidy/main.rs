@@ -4,6 +4,7 @@ mod book;
 mod circles;
 mod dependencies;
 mod imports;
+mod installed;
 mod licences;
 mod packages;
 mod sources;
