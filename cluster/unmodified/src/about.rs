@@ -6,6 +6,7 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 use libc::{clockid_t, pthread_attr_t, pthread_t};
 use syncline_interpose::real;
 
+use crate::condition::c11::outcome;
 use crate::gate::Function;
 use crate::joins::{pthread_detach, pthread_join};
 use crate::threads::{me, of, pthread_create, pthread_exit, pthread_self};
@@ -29,10 +30,6 @@ mod own {
 /// C's threads are POSIX' ones, but for the type of their results.
 mod c11 {
     use super::*;
-
-    fn outcome(status: c_int) -> c_int {
-        if status == 0 { 0 } else { 2 }
-    }
 
     /// # Safety
     /// Same requirements as C's function.

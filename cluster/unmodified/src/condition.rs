@@ -181,11 +181,11 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(condition: *mut pthread_c
 }
 
 /// C's condition variables and mutexes are POSIX' ones.
-mod c11 {
+pub mod c11 {
     use super::*;
 
-    /// The result of C's functions.
-    fn outcome(status: c_int) -> c_int {
+    /// The result of C's functions for a status of POSIX' ones.
+    pub fn outcome(status: c_int) -> c_int {
         match status {
             0 => 0,
             libc::EBUSY => 1,

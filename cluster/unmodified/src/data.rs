@@ -16,26 +16,41 @@ const MOST: usize = 0x7fff_f000;
 /// The most pieces that a call may have (`IOV_MAX`).
 const PIECES: usize = 1024;
 
-/// The argument of a call for the data that it moves, by its number, and how many bytes these are;
-/// `None` if the call moves none.
+/// The data that a call moves: the numbers of the arguments for its address and its size.
+struct Data {
+    at: usize,
+    bytes: usize,
+    /// Whether the call reads the data, and does not write it.
+    sends: bool,
+}
+
+/// The data of a call that moves one piece; `None` for other calls.
+fn data_of(number: i64) -> Option<Data> {
+    let data = |at, sends| Some(Data { at, bytes: at + 1, sends });
+    match number {
+        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
+            data(1, false)
+        }
+        libc::SYS_getrandom => data(0, false),
+        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => data(1, true),
+        _ => None,
+    }
+}
+
+/// The number of the argument for the data that a call moves, and how many bytes these are; `None`
+/// if it does not move one piece.
 pub fn moved(call: Call) -> Option<(usize, usize)> {
-    let (at, bytes) = match call.number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => (1, 2),
-        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => (1, 2),
-        libc::SYS_getrandom => (0, 1),
-        _ => return None,
-    };
-    Some((at, call.arguments[bytes].min(MOST)))
+    data_of(call.number).map(|data| (data.at, call.arguments[data.bytes].min(MOST)))
 }
 
 /// Makes a call on this rank.
 pub fn make(call: Call) -> i64 {
+    match data_of(call.number) {
+        Some(data) if data.sends => return sent(call, &data),
+        Some(data) => return received(call, &data),
+        None => {}
+    }
     match call.number {
-        libc::SYS_read | libc::SYS_pread64 | libc::SYS_recvfrom | libc::SYS_getdents64 => {
-            received(call, 1, 2)
-        }
-        libc::SYS_getrandom => received(call, 0, 1),
-        libc::SYS_write | libc::SYS_pwrite64 | libc::SYS_sendto => sent(call, 1, 2),
         libc::SYS_readv | libc::SYS_preadv | libc::SYS_preadv2 => scattered(call),
         libc::SYS_writev | libc::SYS_pwritev | libc::SYS_pwritev2 => gathered(call),
         libc::SYS_sendmsg => message_sent(call),
@@ -62,9 +77,8 @@ fn copy_back(data: &[u8], to: usize) {
     unsafe { without_provenance_mut::<u8>(to).copy_from_nonoverlapping(data.as_ptr(), data.len()) };
 }
 
-/// A call that sends data. `at` and `bytes` are the numbers of the arguments for its address and
-/// size.
-pub fn sent(mut call: Call, at: usize, bytes: usize) -> i64 {
+/// A call that sends data.
+fn sent(mut call: Call, &Data { at, bytes, .. }: &Data) -> i64 {
     let (from, most) = (call.arguments[at], call.arguments[bytes].min(MOST));
     if !is_global(from) {
         return retried(call);
@@ -75,8 +89,8 @@ pub fn sent(mut call: Call, at: usize, bytes: usize) -> i64 {
     retried(call)
 }
 
-/// A call that receives data; otherwise like [`sent`].
-pub fn received(mut call: Call, at: usize, bytes: usize) -> i64 {
+/// A call that receives data.
+fn received(mut call: Call, &Data { at, bytes, .. }: &Data) -> i64 {
     let (to, most) = (call.arguments[at], call.arguments[bytes].min(MOST));
     if !is_global(to) {
         return retried(call);
@@ -128,7 +142,7 @@ fn piece(data: *mut u8, bytes: usize) -> iovec {
 }
 
 /// A call that sends a list of pieces.
-pub fn gathered(mut call: Call) -> i64 {
+fn gathered(mut call: Call) -> i64 {
     let mut data = gather(&pieces(call.arguments[1], call.arguments[2]));
     let one = piece(data.as_mut_ptr(), data.len());
     call.arguments[1] = (&raw const one).addr();
@@ -137,7 +151,7 @@ pub fn gathered(mut call: Call) -> i64 {
 }
 
 /// A call that receives a list of pieces.
-pub fn scattered(mut call: Call) -> i64 {
+fn scattered(mut call: Call) -> i64 {
     let pieces = pieces(call.arguments[1], call.arguments[2]);
     let most = bytes(&pieces);
     let mut data = Vec::<u8>::with_capacity(most);
@@ -188,14 +202,14 @@ impl Message {
 }
 
 /// `sendmsg`.
-pub fn message_sent(mut call: Call) -> i64 {
+fn message_sent(mut call: Call) -> i64 {
     let message = Message::of(call.arguments[1]);
     call.arguments[1] = (&raw const message.header).addr();
     retried(call)
 }
 
 /// `recvmsg`.
-pub fn message_received(mut call: Call) -> i64 {
+fn message_received(mut call: Call) -> i64 {
     let at = call.arguments[1];
     let mut message = Message::of(at);
     call.arguments[1] = (&raw mut message.header).addr();

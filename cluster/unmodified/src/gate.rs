@@ -9,7 +9,7 @@ use std::arch::asm;
 use std::cell::Cell;
 use std::ptr::null_mut;
 
-use syncline_interpose::run_on;
+use syncline_interpose::{preserving_errno, run_on};
 
 use crate::fail::cannot;
 use crate::image;
@@ -46,18 +46,15 @@ pub fn shares<T>(object: *const T) -> bool {
 #[inline]
 pub fn ours<R>(action: impl FnOnce() -> R) -> R {
     let before = SELECTOR.replace(ALLOW);
-    // SAFETY: this thread's `errno`.
-    let (errno, kept) = unsafe { (libc::__errno_location(), *libc::__errno_location()) };
-    let result = if image::is_global(stack_pointer()) {
+    let result = preserving_errno(|| {
+        if !image::is_global(stack_pointer()) {
+            return action();
+        }
         let end = OWN_STACK.get() as *mut u8;
         // SAFETY: below `OWN_STACK` the thread's other stack is unused: this code is the only one
         // that runs there, since code that runs there is not on a global stack.
         unsafe { run_on(end, action) }
-    } else {
-        action()
-    };
-    // SAFETY: as above.
-    unsafe { *errno = kept };
+    });
     SELECTOR.set(before);
     result
 }

@@ -4,13 +4,12 @@
 //! the same address.
 
 use std::ffi::c_void;
-use std::ptr::{null, null_mut, without_provenance_mut};
+use std::ptr::null_mut;
 
 use crate::borrowed::{Borrowed, borrow};
 use crate::call::Call;
-use crate::fail::cannot;
 use crate::fence;
-use crate::gate::{self, Function};
+use crate::gate;
 use crate::output;
 use crate::records::{self, Call as Stage, Field, Record};
 use crate::words::rank;
@@ -84,24 +83,7 @@ pub fn map_file(call: Call) -> i64 {
 pub fn serve(record: Record) {
     let asks = record.get(Field::Call) == Stage::Asked as u64;
     if asks && record.word(Field::Served).exchange(0, 1) {
-        start_thread(serves, record.0);
-    }
-}
-
-/// Starts a thread of this library's own. It blocks signals, so that handlers of the program run in
-/// threads of the program.
-pub fn start_thread(function: Function, argument: usize) {
-    syncline_interpose::real! {
-        fn pthread_create(thread: *mut libc::pthread_t, attributes: *const libc::pthread_attr_t, function: Function, argument: *mut c_void) -> i32;
-    }
-    let (mut thread, blocked) = (0, signals::block(u64::MAX));
-    // SAFETY: the functions that are passed take a number in place of a pointer.
-    let status = unsafe {
-        pthread_create(&raw mut thread, null(), function, without_provenance_mut(argument))
-    };
-    signals::block(blocked);
-    if status != 0 {
-        cannot("the system starts no more threads");
+        threads::start(serves, record.0, threads::HOME_STACK);
     }
 }
 

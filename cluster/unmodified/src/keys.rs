@@ -21,7 +21,7 @@ pub const KEYS: usize = 1024;
 /// The first key of this library: larger than all of the C library's.
 const FIRST: pthread_key_t = 1 << 20;
 /// A thread's destructors run at most so often.
-const ROUNDS: usize = 4;
+pub const ROUNDS: usize = 4;
 
 /// Bytes of all keys in rank 0's words.
 pub const BYTES: usize = KEYS * size_of::<u64>();

@@ -10,7 +10,7 @@ use syncline_interpose::real;
 use crate::fail::cannot;
 use crate::records::{self, Field, Record, State};
 use crate::words::{program, rank};
-use crate::{calls, ends, gate, home, image, output, signals, threads};
+use crate::{calls, gate, home, image, output, signals, system, threads};
 
 /// The size of the stack on which `main` runs.
 const STACK: usize = 8 << 20;
@@ -72,9 +72,9 @@ extern "C-unwind" fn begins(
         serve();
         output::flush();
         program().leave();
-        ends::leave(0);
+        system::exit(0);
     }
-    home::start_thread(server, 0);
+    threads::start(server, 0, threads::HOME_STACK);
     Record(0).set(Field::State, State::Runs as u64);
     let mut main = Arguments {
         count,

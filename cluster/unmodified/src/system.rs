@@ -33,6 +33,14 @@ pub unsafe fn direct(number: i64, arguments: [usize; 6]) -> i64 {
     result
 }
 
+/// Ends this process, with all its threads.
+pub fn exit(status: usize) -> ! {
+    loop {
+        // SAFETY: ends this process.
+        unsafe { direct(libc::SYS_exit_group, [status, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Returns from the signal handler of the program whose frame is at this stack pointer.
 ///
 /// # Safety

@@ -19,12 +19,12 @@ use crate::{signals, system};
 
 /// The size of a thread's stack in global memory, if the program does not set it.
 const STACK: usize = 1 << 20;
+/// The stack of a thread of this library's own: the program's last functions (`atexit`) may run on it.
+pub const HOME_STACK: usize = 8 << 20;
 /// The size of a thread's other stack.
 const OWN_STACK: usize = 512 << 10;
 /// The high half of the program's `pthread_t`. The low half is a thread's number plus 1.
 const MARK: pthread_t = 0x5359_4e43 << 32;
-/// A thread's destructors run in this many rounds; ours waits for the last one.
-const ROUNDS: usize = 4;
 
 thread_local! {
     /// The number of the program's thread plus 1; 0 in a thread of this library.
@@ -167,16 +167,24 @@ pub unsafe extern "C-unwind" fn pthread_kill(thread: pthread_t, signal: c_int) -
 
 /// Starts a thread of the program on this rank.
 pub fn launch(record: Record) {
+    start(runs, record.0, OWN_STACK);
+}
+
+/// Starts a thread of this process, which is detached. It begins with all signals blocked, so that
+/// handlers of the program run only in threads of the program.
+pub fn start(function: Function, argument: usize, stack: usize) {
     let mut attributes = MaybeUninit::<pthread_attr_t>::uninit();
-    let mut thread = 0;
-    let argument = without_provenance_mut(record.0);
-    // SAFETY: attributes that are initialised before they are used.
+    let (mut thread, blocked) = (0, signals::block(u64::MAX));
+    // SAFETY: attributes that are initialised before they are used; the functions that are passed
+    // take a number in place of a pointer.
     let status = unsafe {
-        libc::pthread_attr_init(attributes.as_mut_ptr());
-        libc::pthread_attr_setdetachstate(attributes.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
-        libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), OWN_STACK);
-        own::pthread_create(&raw mut thread, attributes.as_ptr(), runs, argument)
+        let attributes = attributes.as_mut_ptr();
+        libc::pthread_attr_init(attributes);
+        libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(attributes, stack);
+        own::pthread_create(&raw mut thread, attributes, function, without_provenance_mut(argument))
     };
+    signals::block(blocked);
     if status != 0 {
         cannot("the system starts no more threads");
     }
@@ -202,7 +210,8 @@ extern "C-unwind" fn runs(number: *mut c_void) -> *mut c_void {
 
 /// The key's destructor. It runs as the program's code, between the program's own destructors.
 unsafe extern "C" fn leaves(round: *mut c_void) {
-    if round.addr() < ROUNDS {
+    // Ours waits for the last round.
+    if round.addr() < keys::ROUNDS {
         let next = without_provenance(round.addr() + 1);
         // SAFETY: our own key, of the C library.
         unsafe { libc::pthread_setspecific(KEY.load(Relaxed), next) };

@@ -12,10 +12,9 @@ use crate::shape::PAGE;
 const BASE: usize = 1 << 42;
 
 /// Where the global memory lies in a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Where {
     /// At an address at which no system maps anything by itself.
-    #[default]
     Apart,
     /// At this address, a multiple of the page size. Memory that is mapped there is replaced, and
     /// its content is lost.

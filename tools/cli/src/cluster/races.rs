@@ -24,6 +24,9 @@ pub fn found(job: &Job, ranks: usize, layout: &Layout, program: &Path) -> Vec<St
             *bytes = job.load(at.plus(8)).max(*bytes);
         }
     }
+    if places.is_empty() {
+        return Vec::new();
+    }
     let debug_dirs = syncline_analysis::Options::default().debug_dirs;
     let open = || Image::open(&program.to_string_lossy(), &build_id(program), &debug_dirs);
     let image = (loaded != 0).then(open);
