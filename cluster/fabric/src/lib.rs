@@ -7,15 +7,17 @@
 //!   here        the trait of fabrics on which code can find the rank that it runs in
 //!   process     whether a rank's process is alive
 //!   host        ranks on one machine, processes or threads, over a shared mapping
+//!   machines    ranks on several machines: parts of other machines are reached over TCP
 //!   say         prints a line on the standard error that the ranks share
 //!   server      messages between processes, and a thread that answers them
+//!   signals     runs code that signal handlers must not interrupt
 //!   simulated   ranks as coroutines of one thread: delays, queues at ports, reordering, deaths
 //!   window      memory for the lock library: runs the catalogue's locks on a fabric's words
 //! ```
 //!
 //! The structures on a fabric (the hash table, shared memory, locks) are written once, over
-//! [`Fabric`]. They are checked on [`Simulated`] and run on [`Host`]. There is no fabric over MPI
-//! or over a network yet.
+//! [`Fabric`]. They are checked on [`Simulated`], and run on [`Host`] and [`Machines`]. There is no
+//! fabric over MPI.
 //!
 //! ```
 //! use syncline_fabric::{Fabric, Host, Position};
@@ -36,9 +38,11 @@ mod fabric;
 mod heap;
 mod here;
 pub mod host;
+pub mod machines;
 mod process;
 mod say;
 pub mod server;
+mod signals;
 pub mod simulated;
 mod window;
 
@@ -46,8 +50,10 @@ pub use fabric::{Change, Dead, Fabric, Position};
 pub use heap::{Full, Heap};
 pub use here::Here;
 pub use host::Host;
+pub use machines::Machines;
 pub use process::Process;
 pub use say::say;
+pub use signals::without_signals;
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use syncline_dsm::program::Program;
-use syncline_fabric::{Change, Fabric, Host, Position};
+use syncline_fabric::{Change, Fabric, Machines, Position};
 
 use crate::deadline::Deadline;
 
@@ -30,7 +30,7 @@ pub fn rank() -> usize {
     program().rank()
 }
 
-fn host() -> &'static Host {
+fn fabric() -> &'static Machines {
     program().fabric()
 }
 
@@ -54,31 +54,31 @@ impl Word {
     }
 
     pub fn load(self) -> u64 {
-        reached(host().load(self.0))
+        reached(fabric().load(self.0))
     }
 
     pub fn store(self, value: u64) {
-        reached(host().store(self.0, value));
+        reached(fabric().store(self.0, value));
     }
 
     /// Replaces the value `old` by `new`. Returns whether it was `old`.
     pub fn exchange(self, old: u64, new: u64) -> bool {
-        reached(host().compare_and_swap(self.0, old, new)) == old
+        reached(fabric().compare_and_swap(self.0, old, new)) == old
     }
 
     /// Replaces the value, and returns the one before.
     pub fn swap(self, new: u64) -> u64 {
-        reached(host().fetch_and(self.0, Change::Replace, new))
+        reached(fabric().fetch_and(self.0, Change::Replace, new))
     }
 
     /// Adds to the value, and returns the one before.
     pub fn add(self, value: u64) -> u64 {
-        reached(host().add(self.0, value))
+        reached(fabric().add(self.0, value))
     }
 
     /// Sets bits of the value, and returns the one before.
     pub fn set_bits(self, bits: u64) -> u64 {
-        reached(host().fetch_and(self.0, Change::Or, bits))
+        reached(fabric().fetch_and(self.0, Change::Or, bits))
     }
 
     /// Waits while the word has this value, which is below 2^32. Returns false if the deadline
@@ -96,14 +96,14 @@ impl Word {
                 Some(left) => left.min(NAP),
                 None => NAP,
             };
-            host().sleep(self.0, value as u32, nap);
+            fabric().sleep(self.0, value as u32, nap);
         }
         true
     }
 
     /// Wakes at most this many threads that wait for the word.
     pub fn wake(self, most: u32) {
-        host().wake(self.0, most);
+        fabric().wake(self.0, most);
     }
 }
 

@@ -85,6 +85,11 @@ impl Failure {
         self
     }
 
+    /// This failure, with the host on which it has happened.
+    pub fn on(self, host: &str) -> Failure {
+        Failure { error: anyhow::anyhow!("on {host}: {}", self.what()), ..self }
+    }
+
     /// The exit status.
     pub fn status(&self) -> u8 {
         self.status

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Exec(args) => exec::run(&args),
         Command::Mpi(args) => mpi::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::ClusterAgent(args) => cluster::hosts::agent::run(&args),
         Command::Try(args) => attempt::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Whatif(args) => whatif::run(&args),

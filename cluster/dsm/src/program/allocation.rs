@@ -132,7 +132,7 @@ impl GlobalMemory {
     ///
     /// If there is no such rank, or the range is not shared memory.
     pub fn place(&self, from: *const u8, bytes: usize, rank: usize) -> usize {
-        assert!(rank < self.rank.host.ranks(), "there is no rank {rank}");
+        assert!(rank < self.rank.fabric.ranks(), "there is no rank {rank}");
         let start = self.rank.reserved.offset(from.addr()).expect("an address of shared memory");
         let fits = bytes <= self.rank.shape.bytes() - start;
         assert!(fits, "{bytes} bytes from this address reach beyond the shared memory");
@@ -214,7 +214,7 @@ impl GlobalMemory {
         change: impl Fn((usize, usize)) -> (usize, usize),
     ) -> Result<(usize, usize), OutOfMemory> {
         let word = self.rank.layout.control(0, Control::Allocated);
-        let mut seen = reached(self.rank.host.load(word));
+        let mut seen = reached(self.rank.fabric.load(word));
         loop {
             let (below, above) = change(halves(seen));
             if below + above > self.rank.shape.pages() {
@@ -223,7 +223,7 @@ impl GlobalMemory {
                 return Err(OutOfMemory { bytes, free, all: self.rank.shape.bytes() });
             }
             let new = below as u64 | (above as u64) << 32;
-            let found = reached(self.rank.host.compare_and_swap(word, seen, new));
+            let found = reached(self.rank.fabric.compare_and_swap(word, seen, new));
             if found == seen {
                 self.rank.note_allocated(new);
                 return Ok((below, above));

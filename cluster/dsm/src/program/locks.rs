@@ -13,7 +13,7 @@ use syncline::delegation::{Delegated, Hqd, Pending};
 use syncline::lock::{Cohort, Mcs, RawLock};
 use syncline::memory::Native;
 use syncline::wait::Park;
-use syncline_fabric::{Fabric, Host, Position};
+use syncline_fabric::{Fabric, Machines, Position};
 
 use super::rank::{Rank, reached};
 use crate::shape::{ASKED_LOCK, Control};
@@ -23,13 +23,13 @@ use crate::vela::{Fences, Global, wait};
 pub struct OfRank;
 
 impl Fences for OfRank {
-    type Fabric = Host;
+    type Fabric = Machines;
 
     fn enter(number: usize) {
         let rank = Rank::get().expect("a lock is made by a rank");
         rank.enter();
         let asked = rank.layout.control(rank.number(), Control::Asked);
-        reached(rank.host.store(asked, ASKED_LOCK | number as u64));
+        reached(rank.fabric.store(asked, ASKED_LOCK | number as u64));
     }
 
     fn acquired() {
@@ -114,7 +114,7 @@ impl Locks {
     ///
     /// If this has returned all 3,072 locks that there are for this purpose.
     pub fn new_lock(&self) -> usize {
-        let given = reached(self.rank.host.add(self.rank.layout.control(0, Control::Locks), 1));
+        let given = reached(self.rank.fabric.add(self.rank.layout.control(0, Control::Locks), 1));
         let number = LOCKS_BY_NUMBER + given as usize;
         let all = self.local.len();
         assert!(number < all, "there are no more than {all} locks");
@@ -200,7 +200,7 @@ impl Locks {
     ///
     /// If there is no such number.
     pub fn count(&self, number: usize, add: u64) -> u64 {
-        reached(self.rank.host.add(self.counter(number), add))
+        reached(self.rank.fabric.add(self.counter(number), add))
     }
 
     /// Adds to a counter. Everything that this rank's threads have written before becomes visible
@@ -221,7 +221,7 @@ impl Locks {
     ///
     /// If there is no such number.
     pub fn wait(&self, number: usize, least: u64) {
-        reached(wait(&self.rank.host, self.counter(number), least));
+        reached(wait(&self.rank.fabric, self.counter(number), least));
         self.rank.acquire();
     }
 

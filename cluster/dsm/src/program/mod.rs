@@ -26,7 +26,7 @@ mod threads;
 use std::fmt;
 use std::sync::OnceLock;
 
-use syncline_fabric::{Fabric, Host, Position, say};
+use syncline_fabric::{Fabric, Machines, Position, say};
 
 use crate::node::Counts;
 use crate::pages::{Side, Where};
@@ -124,7 +124,7 @@ impl Program {
 
     /// How many ranks there are.
     pub fn ranks(&self) -> usize {
-        self.rank.host.ranks()
+        self.rank.fabric.ranks()
     }
 
     /// The fault side.
@@ -133,8 +133,8 @@ impl Program {
     }
 
     /// The fabric that the ranks share.
-    pub fn fabric(&self) -> &Host {
-        &self.rank.host
+    pub fn fabric(&self) -> &Machines {
+        &self.rank.fabric
     }
 
     /// The position of a word of a rank's part that belongs to the program: the rank has
@@ -152,7 +152,7 @@ impl Program {
     /// name its variables.
     pub fn note_loaded(&self, address: usize) {
         let word = self.rank.layout.control(0, Control::Loaded);
-        reached(self.rank.host.store(word, address as u64));
+        reached(self.rank.fabric.store(word, address as u64));
     }
 
     /// Sets how many of this process's threads access shared memory, if they are not threads of
@@ -193,7 +193,7 @@ impl Program {
             self.print_counts();
         }
         let state = self.rank.layout.control(self.rank(), Control::State);
-        reached(self.rank.host.store(state, LEFT));
+        reached(self.rank.fabric.store(state, LEFT));
     }
 
     fn print_counts(&self) {
@@ -208,6 +208,6 @@ impl Program {
 
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Program").field("host", &self.rank.host).finish_non_exhaustive()
+        f.debug_struct("Program").field("fabric", &self.rank.fabric).finish_non_exhaustive()
     }
 }

@@ -5,20 +5,19 @@
 //! handler.
 
 use std::cell::Cell;
-use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use syncline::Mutex;
 use syncline::lock::Futex;
-use syncline_fabric::{Dead, Fabric, Host, say};
+use syncline_fabric::{Dead, Fabric, Machines, say, without_signals};
 
 use crate::carina::{Fence, FenceStep, Rules};
 use crate::node::{Node, Quiet};
 use crate::pages::{Access, Pages, Reserved};
 use crate::shape::{Control, Layout, PAGE, Shape};
 
-pub(super) type NodeOfRank = Node<Host, Box<dyn Pages + Send>>;
+pub(super) type NodeOfRank = Node<Machines, Box<dyn Pages + Send>>;
 
 /// The exit status of a process that can't go on, because another rank's memory is lost. The
 /// command `syncline cluster` also ends with it if a signal ended a rank, or if a rank left the
@@ -39,7 +38,7 @@ thread_local! {
 
 /// This process as a rank.
 pub(super) struct Rank {
-    pub host: Host,
+    pub fabric: Machines,
     pub shape: Shape,
     pub layout: Layout,
     pub reserved: Reserved,
@@ -51,9 +50,9 @@ pub(super) struct Rank {
 }
 
 impl Rank {
-    pub fn new(host: Host, shape: Shape, reserved: Reserved, node: NodeOfRank) -> Rank {
+    pub fn new(fabric: Machines, shape: Shape, reserved: Reserved, node: NodeOfRank) -> Rank {
         Rank {
-            host,
+            fabric,
             layout: shape.layout(),
             shape,
             reserved,
@@ -75,7 +74,7 @@ impl Rank {
 
     /// The rank's number.
     pub fn number(&self) -> usize {
-        self.host.rank()
+        self.fabric.rank()
     }
 
     /// Calls a function with the node. All signals of this thread are blocked meanwhile: a signal
@@ -148,7 +147,7 @@ impl Rank {
         // Relaxed: if the value is old, the next step loads the word itself.
         within(self.allocated.load(Relaxed)) || {
             let word = self.layout.control(0, Control::Allocated);
-            let now = reached(self.host.load(word));
+            let now = reached(self.fabric.load(word));
             self.note_allocated(now);
             within(now)
         }
@@ -195,26 +194,9 @@ impl Rank {
     /// Makes this thread's rank known to the library's locks.
     pub fn enter(&self) {
         if !ENTERED.replace(true) {
-            self.host.enter(self.layout.nodes);
+            self.fabric.enter(self.layout.nodes);
         }
     }
-}
-
-/// Runs a function while all signals of this thread are blocked.
-fn without_signals<R>(act: impl FnOnce() -> R) -> R {
-    let mut all = MaybeUninit::uninit();
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: these are signal sets, which are written before they are read.
-    unsafe {
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-    }
-    let result = act();
-    // SAFETY: restores the signals that were blocked before.
-    unsafe {
-        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
-    }
-    result
 }
 
 /// The numbers of pages that [`Control::Allocated`] counts as taken from the low end and from the

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
 
-use syncline_fabric::{Fabric, Host, host};
+use syncline_fabric::{Fabric, Host, Machines, machines};
 use thiserror::Error;
 
 use super::options::{Misunderstood, Options};
@@ -24,7 +24,7 @@ pub enum Error {
     Options(#[from] Misunderstood),
     /// The ranks' memory can't be reached.
     #[error(transparent)]
-    Ranks(#[from] host::Error),
+    Ranks(#[from] machines::Error),
     /// Each rank's part has another size than this shared memory needs.
     #[error("the ranks have {found} bytes each, but this shared memory needs {needed}")]
     Size {
@@ -78,22 +78,22 @@ pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
         return Err(Error::PageSize(page));
     }
     let mut options = Options::from_environment()?;
-    let host = if Host::is_launched() {
-        Host::from_environment()?
+    let fabric = if Host::is_launched() {
+        Machines::from_environment()?
     } else {
         options.memory = options.memory.max(bytes);
-        Host::alone(options.shape(1).layout().bytes)?
+        Machines::from(Host::alone(options.shape(1).layout().bytes).map_err(machines::Error::Host)?)
     };
-    let shape = options.shape(host.ranks());
+    let shape = options.shape(fabric.ranks());
     let layout = shape.layout();
-    if layout.bytes != host.bytes() {
-        return Err(Error::Size { found: host.bytes(), needed: layout.bytes });
+    if layout.bytes != fabric.bytes() {
+        return Err(Error::Size { found: fabric.bytes(), needed: layout.bytes });
     }
     if bytes > shape.bytes() {
         return Err(Error::TooSmall { needed: bytes, has: shape.bytes() });
     }
     let chosen = choose(shape.bytes(), place, options.side)?;
-    if host.rank() == 0 {
+    if fabric.rank() == 0 {
         for (side, reason) in &chosen.passed {
             let (not, instead) = (side.name(), chosen.side.name());
             // An error is ignored: standard error may be closed.
@@ -110,8 +110,8 @@ pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
         write_buffer: options.written_pages(),
         check: options.check,
     };
-    let node = Node::new(host.clone(), chosen.pages, Carina, shape, policy)?;
-    let rank = Rank::new(host, shape, chosen.reserved, node);
+    let node = Node::new(fabric.clone(), chosen.pages, Carina, shape, policy)?;
+    let rank = Rank::new(fabric, shape, chosen.reserved, node);
     introduce(&rank, &options)?;
     Ok(Started { rank: rank.set(), options, side: chosen.side })
 }
@@ -132,14 +132,14 @@ fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
     let me = rank.number();
     if me == 0 {
         let base = rank.reserved.base().addr() as u64;
-        reached(rank.host.store(word(0, Control::Base), base));
+        reached(rank.fabric.store(word(0, Control::Base), base));
     }
-    reached(rank.host.store(word(me, Control::Identity), identity));
+    reached(rank.fabric.store(word(me, Control::Identity), identity));
     let first = word(0, Control::Identity);
-    reached(crate::vela::wait(&rank.host, first, 1));
-    if reached(rank.host.load(first)) != identity {
+    reached(crate::vela::wait(&rank.fabric, first, 1));
+    if reached(rank.fabric.load(first)) != identity {
         return Err(Error::Different { rank: me });
     }
-    reached(rank.host.store(word(me, Control::State), JOINED));
+    reached(rank.fabric.store(word(me, Control::State), JOINED));
     Ok(())
 }

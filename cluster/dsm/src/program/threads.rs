@@ -52,7 +52,7 @@ impl Threads {
     /// The number of threads on all ranks.
     pub fn count(&self) -> usize {
         // Relaxed: the value changes only while this rank has one thread.
-        self.here.load(Relaxed) * self.rank.host.ranks()
+        self.here.load(Relaxed) * self.rank.fabric.ranks()
     }
 
     /// Runs a function in this many threads of this rank, and returns when all of them have
@@ -106,7 +106,7 @@ impl Threads {
         if barrier.wait().is_leader() {
             let rank = self.rank;
             let ranks_meet = || {
-                let meet = |meeting: &mut Meeting| meeting.meet(&rank.host, &rank.layout);
+                let meet = |meeting: &mut Meeting| meeting.meet(&rank.fabric, &rank.layout);
                 reached(self.meeting.with(meet));
             };
             rank.before(which);

@@ -33,10 +33,49 @@ pub struct Job {
     children: Vec<Child>,
     /// The file that the ranks open to get the segment.
     file: File,
-    segment: Segment,
+    segment: Arc<Segment>,
 }
 
 impl Job {
+    /// A job without processes so far. Each of its ranks has a part of this many bytes, rounded up
+    /// to whole words.
+    ///
+    /// # Errors
+    ///
+    /// If there is too little memory for the parts.
+    ///
+    /// # Panics
+    ///
+    /// If there are no ranks.
+    pub(crate) fn new(ranks: usize, bytes: usize) -> Result<Job, Error> {
+        let (file, segment) = Segment::make(ranks, bytes)?;
+        Ok(Job { children: Vec::with_capacity(ranks), file, segment: Arc::new(segment) })
+    }
+
+    /// Starts processes as the ranks, which are numbered from `first`. They join by
+    /// [`Host::from_environment`].
+    ///
+    /// # Errors
+    ///
+    /// If a process can't be started. Some of the others may have been.
+    pub(crate) fn start(
+        &mut self,
+        first: usize,
+        mut command: impl FnMut(usize) -> Command,
+    ) -> Result<(), Error> {
+        for rank in first..first + self.segment.ranks() {
+            let mut command = command(rank);
+            command.env(FABRIC, self.name()).env(RANK, rank.to_string());
+            self.children.push(command.spawn().map_err(Error::Start)?);
+        }
+        Ok(())
+    }
+
+    /// The ranks' parts, for a process that is no rank.
+    pub(crate) fn parts(&self) -> Host {
+        Host::new(Arc::clone(&self.segment), 0)
+    }
+
     /// Waits until all ranks have ended, and returns their exit statuses.
     ///
     /// # Errors
@@ -125,15 +164,10 @@ impl Host {
     pub fn launch(
         ranks: usize,
         bytes: usize,
-        mut command: impl FnMut(usize) -> Command,
+        command: impl FnMut(usize) -> Command,
     ) -> Result<Job, Error> {
-        let (file, segment) = Segment::make(ranks, bytes)?;
-        let mut job = Job { children: Vec::with_capacity(ranks), file, segment };
-        for rank in 0..ranks {
-            let mut command = command(rank);
-            command.env(FABRIC, job.name()).env(RANK, rank.to_string());
-            job.children.push(command.spawn().map_err(Error::Start)?);
-        }
+        let mut job = Job::new(ranks, bytes)?;
+        job.start(0, command)?;
         Ok(job)
     }
 
@@ -159,8 +193,15 @@ impl Host {
     ///
     /// If this process was not started as a rank, or can't join.
     pub fn from_environment() -> Result<Host, Error> {
+        Host::numbered_from(0)
+    }
+
+    /// Joins as the rank that the environment says, if this machine's ranks are numbered from
+    /// `first`. The segment numbers them from 0.
+    pub(crate) fn numbered_from(first: usize) -> Result<Host, Error> {
         let path = env::var_os(FABRIC).ok_or(Error::Environment(FABRIC))?;
-        let rank = env::var(RANK).ok().and_then(|rank| rank.parse().ok());
+        let rank = env::var(RANK).ok().and_then(|rank| rank.parse::<usize>().ok());
+        let rank = rank.and_then(|rank| rank.checked_sub(first));
         Host::join(Path::new(&path), rank.ok_or(Error::Environment(RANK))?)
     }
 

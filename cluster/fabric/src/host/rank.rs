@@ -1,7 +1,6 @@
 //! A rank on one machine: performs a fabric's operations by the processor's instructions, on a
 //! shared mapping.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Release, Ordering::SeqCst, fence};
@@ -14,7 +13,7 @@ use super::copy;
 use super::segment::Segment;
 use crate::fabric::{Change, Dead, Fabric, Position};
 use crate::heap::Heap;
-use crate::here::Here;
+use crate::here::{Entered, Here};
 use crate::process::Process;
 
 /// After this many polls, a waiter lets other threads run between two polls.
@@ -30,7 +29,7 @@ pub struct Host {
 }
 
 thread_local! {
-    static HERE: RefCell<Option<(Host, Heap)>> = const { RefCell::new(None) };
+    static HERE: Entered<Host> = const { Entered::new() };
 }
 
 impl Host {
@@ -42,7 +41,7 @@ impl Host {
     /// Lets this thread use words and locks of [`Window`](crate::Window) as this rank, until the
     /// thread enters another rank. Lock nodes come from this heap.
     pub fn enter(&self, nodes: Heap) {
-        HERE.set(Some((self.clone(), nodes)));
+        HERE.with(|here| here.set(self.clone(), nodes));
     }
 
     /// Sleeps until a thread of any rank [wakes](Self::wake) this word's sleepers, or for this long.
@@ -173,17 +172,11 @@ impl Fabric for Host {
 
 impl Here for Host {
     fn here<R>(then: impl FnOnce(&Host) -> R) -> R {
-        HERE.with_borrow(|here| match here {
-            Some((host, _)) => then(host),
-            None => panic!("this thread is no rank: `Host::enter` makes it one"),
-        })
+        HERE.with(|here| here.with(then))
     }
 
     fn nodes(&self) -> Heap {
-        HERE.with_borrow(|here| match here {
-            Some((_, nodes)) => *nodes,
-            None => panic!("this thread is no rank: `Host::enter` makes it one"),
-        })
+        HERE.with(Entered::nodes)
     }
 }
 

@@ -15,7 +15,7 @@ pub const CARD: usize = 16 + 8 + ADDRESSES * 16;
 pub struct Card {
     /// Random bytes. The server rejects a caller that does not know them. A caller that tries
     /// several addresses has found the right server where the token is accepted.
-    pub(super) token: u128,
+    token: u128,
     port: u16,
     /// The server's addresses in IPv6 form; `::` stands for no address.
     addresses: [[u8; 16]; ADDRESSES],
@@ -23,7 +23,7 @@ pub struct Card {
 
 impl Card {
     /// Makes the card of a server at this port of this machine.
-    pub(super) fn new(port: u16) -> io::Result<Card> {
+    pub(crate) fn new(port: u16) -> io::Result<Card> {
         let mut token = [0u8; 16];
         // SAFETY: the kernel fills in this many bytes.
         if unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) } != 16 {
@@ -44,13 +44,18 @@ impl Card {
     }
 
     /// The addresses at which the server may be reached, in the order in which to try them.
-    pub(super) fn places(&self) -> impl Iterator<Item = SocketAddr> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = SocketAddr> {
         let given = self.addresses.into_iter().map(Ipv6Addr::from);
         given.filter(|address| !address.is_unspecified()).map(|address| {
             let address =
                 address.to_ipv4_mapped().map_or(IpAddr::V6(address), |v4: Ipv4Addr| v4.into());
             SocketAddr::new(address, self.port)
         })
+    }
+
+    /// What a caller must know.
+    pub(crate) fn token(&self) -> u128 {
+        self.token
     }
 
     /// Encodes the card.
@@ -128,6 +133,6 @@ mod tests {
         let places: Vec<_> = card.places().collect();
         assert!(places.iter().any(|place| place.ip().is_loopback()), "{places:?}");
         assert!(places.iter().all(|place| place.port() == 4711), "{places:?}");
-        assert_ne!(Card::new(4711).expect("another").token, card.token);
+        assert_ne!(Card::new(4711).expect("another").token(), card.token());
     }
 }

@@ -106,14 +106,13 @@ impl Outbox {
     }
 }
 
-/// Sets the options of a stream: it sends at once, does not block, and reports within about 20
-/// seconds if the other machine is gone.
-pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
+/// Sets the options of a stream: it sends at once, and reports within about 20 seconds if the other
+/// machine is gone.
+pub(crate) fn prepare(stream: &TcpStream) -> io::Result<()> {
     use rustix::net::sockopt;
     use std::time::Duration;
 
     stream.set_nodelay(true)?;
-    stream.set_nonblocking(true)?;
     sockopt::set_socket_keepalive(stream, true)?;
     sockopt::set_tcp_keepidle(stream, Duration::from_secs(5))?;
     sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;

@@ -57,11 +57,13 @@ impl Link {
     fn connect_at(place: SocketAddr, card: &Card) -> io::Result<Link> {
         let stream = TcpStream::connect_timeout(&place, PATIENCE)?;
         prepare(&stream)?;
+        stream.set_nonblocking(true)?;
         let (inbox, outbox) = Default::default();
         let ends = Ends { stream, inbox, outbox, answers: HashMap::new(), asked: 0, gone: false };
         let link = Link(Mutex::new(ends));
         // The token comes first, since the server answers only callers that know it.
-        let hello = link.ask(&card.token.to_le_bytes()).map_err(|_| ErrorKind::ConnectionReset)?;
+        let hello =
+            link.ask(&card.token().to_le_bytes()).map_err(|_| ErrorKind::ConnectionReset)?;
         let start = Instant::now();
         loop {
             match link.answer(hello) {

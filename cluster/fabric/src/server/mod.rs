@@ -22,5 +22,7 @@ mod link;
 mod serve;
 
 pub use card::{CARD, Card};
+pub(crate) use frames::prepare;
 pub use link::{Gone, Link};
+pub(crate) use serve::listen;
 pub use serve::{Answers, Peer, Service, serve};

@@ -17,6 +17,7 @@ use rustix::fd::OwnedFd;
 
 use super::card::Card;
 use super::frames::{HELLO, Inbox, LONGEST, Outbox, prepare};
+use crate::signals::without_signals;
 
 /// After this many polls without a result, the thread sleeps between two polls.
 const LOOKS: u32 = 64;
@@ -66,15 +67,19 @@ impl Answers {
 ///
 /// If the system refuses something that a server needs, such as a port or a thread.
 pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Result<Card> {
-    // Listens on IPv6 and IPv4, or only on IPv4 if the machine has no IPv6.
-    let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0))
-        .or_else(|_| TcpListener::bind("0.0.0.0:0"))?;
+    let listener = listen()?;
     listener.set_nonblocking(true)?;
     let card = Card::new(listener.local_addr()?.port())?;
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;
     epoll::add(&epoll, &listener, EventData::new_u64(0), EventFlags::IN)?;
-    let server =
-        Server { epoll, listener, token: card.token, peers: BTreeMap::new(), next: 1, full: false };
+    let server = Server {
+        epoll,
+        listener,
+        token: card.token(),
+        peers: BTreeMap::new(),
+        next: 1,
+        full: false,
+    };
     let spawn = || {
         let builder = thread::Builder::new().name("syncline-server".to_owned());
         builder.stack_size(STACK).spawn(move || server.run(make()))
@@ -83,20 +88,10 @@ pub fn serve<S: Service>(make: impl FnOnce() -> S + Send + 'static) -> io::Resul
     Ok(card)
 }
 
-/// Calls `f` with all signals blocked. Threads that `f` starts inherit that, so the program's
-/// signal handlers never run in them.
-fn without_signals<R>(f: impl FnOnce() -> R) -> R {
-    let mut before = MaybeUninit::uninit();
-    // SAFETY: both sets are written before they are read.
-    unsafe {
-        let mut all = MaybeUninit::uninit();
-        libc::sigfillset(all.as_mut_ptr());
-        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
-    }
-    let result = f();
-    // SAFETY: the set is the one that was in effect before.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut()) };
-    result
+/// Listens at all addresses of this machine, at a port that the system chooses. Uses IPv6 and IPv4, or
+/// only IPv4 if the machine has no IPv6.
+pub(crate) fn listen() -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv6Addr::UNSPECIFIED, 0)).or_else(|_| TcpListener::bind("0.0.0.0:0"))
 }
 
 struct Server {
@@ -165,6 +160,7 @@ impl Server {
                     let number = self.next;
                     let data = EventData::new_u64(number);
                     if prepare(&stream).is_ok()
+                        && stream.set_nonblocking(true).is_ok()
                         && epoll::add(&self.epoll, &stream, data, EventFlags::IN).is_ok()
                     {
                         self.next += 1;

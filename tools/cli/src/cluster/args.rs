@@ -1,5 +1,7 @@
 //! The arguments of `syncline cluster`.
 
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use syncline_dsm::homes::Placement;
 use syncline_dsm::pages::Side;
@@ -10,7 +12,7 @@ use crate::statuses;
 
 /// Run a program on several ranks with shared memory
 ///
-/// Starts the program RANKS times on this machine. The processes share memory by page faults, and
+/// Starts the program RANKS times, on this machine or on several (`--hosts`). The processes share memory by page faults, and
 /// allocate and synchronize it with the functions of `syncline_dsm.h` or of the crate `syncline-dsm`.
 /// Each rank has its own cache, as if it were on its own machine. Only rank 0 gets the standard input.
 /// docs/dsm.md says how to write such a program, and what makes it fast.
@@ -56,8 +58,16 @@ pub struct Cluster {
     #[arg(long, value_name = "SIDE", value_parser = sides())]
     pub faults: Option<Side>,
 
+    /// Start the ranks on the hosts in this file, in lines such as `HOST` or `HOST slots=8`
+    #[arg(long, value_name = "FILE")]
+    pub hosts: Option<PathBuf>,
+
+    /// Remote shell that starts Syncline on other hosts than `localhost`, with its options
+    #[arg(long, value_name = "COMMAND", default_value = "ssh", requires = "hosts")]
+    pub rsh: String,
+
     /// Run the threads of an ordinary program on the ranks; docs/dsm.md lists what can't work
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     pub unmodified: bool,
 
     /// Look for data races: bytes that two ranks change without synchronizing in between

@@ -6,13 +6,14 @@ use std::path::Path;
 use syncline_code::file::files::build_id;
 use syncline_code::file::image::Image;
 use syncline_dsm::shape::{CONFLICTS, Control, Layout};
-use syncline_fabric::host::Job;
+
+use super::watch::Ranks;
 
 /// The most places that are printed.
 const PRINTED: usize = 10;
 
 /// The places that the ranks have found, in words.
-pub fn found(job: &Job, ranks: usize, layout: &Layout, program: &Path) -> Vec<String> {
+pub fn found(job: &dyn Ranks, ranks: usize, layout: &Layout, program: &Path) -> Vec<String> {
     let base = job.load(layout.control(0, Control::Base));
     let loaded = job.load(layout.control(0, Control::Loaded));
     let mut places = BTreeMap::<u64, u64>::new();

@@ -1,8 +1,10 @@
-//! Tests of ranks on one machine, as processes and as threads: sums under locks are exact, and the
-//! part of a rank that dies remains.
+//! Tests of ranks on one machine, as processes and as threads, and of ranks on several machines: sums
+//! under locks are exact, bytes arrive, and the part of a rank that dies remains.
 //!
 //! A rank that is a process runs this test program again, with an environment variable that makes
 //! the test [`rank`] do the rank's work.
+
+mod machines;
 
 use std::env;
 use std::os::unix::process::ExitStatusExt;
@@ -14,7 +16,7 @@ use syncline::lock::{FairRw, Hmcs, Mcs, RawLock, Ticket};
 use syncline::memory::{Memory, Own};
 use syncline::wait::Spin;
 use syncline_fabric::host::Job;
-use syncline_fabric::{Fabric, Heap, Host, Position, Region, Window};
+use syncline_fabric::{Fabric, Heap, Here, Host, Machines, Position, Region, Window};
 
 const BYTES: usize = 1 << 20;
 const NODES: Heap = Heap { at: 64 * 1024, bytes: BYTES - 64 * 1024 };
@@ -24,29 +26,48 @@ const WORDS: usize = 4;
 const DONE: Position = Position { rank: 0, at: 64 };
 const LATE: Duration = Duration::from_secs(60);
 
-type Memories = Window<Host>;
+/// A fabric of real threads.
+trait Real: Here {
+    fn enter(&self, nodes: Heap);
+}
+
+impl Real for Host {
+    fn enter(&self, nodes: Heap) {
+        Host::enter(self, nodes);
+    }
+}
+
+impl Real for Machines {
+    fn enter(&self, nodes: Heap) {
+        Machines::enter(self, nodes);
+    }
+}
 
 /// The environment variable that says what a rank does.
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
+/// The command that runs a scene as a rank.
+fn command(scene: &str) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
+    command.env(SCENE, scene).stdout(Stdio::null());
+    command
+}
+
 fn processes(ranks: usize, scene: &str) -> Job {
-    let program = env::current_exe().expect("this program");
-    let started = Host::launch(ranks, BYTES, |_| {
-        let mut command = Command::new(&program);
-        command.args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
-        command.env(SCENE, scene).stdout(Stdio::null());
-        command
-    });
-    started.expect("processes start")
+    Host::launch(ranks, BYTES, |_| command(scene)).expect("processes start")
 }
 
 /// Does the work of a rank, if this process is one. In other processes it does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
+    if let Some(scene) = scene.strip_prefix(machines::SEVERAL) {
+        return machines::play(scene);
+    }
     let host = Host::from_environment().expect("a rank");
     match scene.as_str() {
-        "sums" => all_sums(&host),
+        "sums" => all_sums(&host, TIMES),
         "death" => death(&host),
         "wait" => loop {
             host.rest(Duration::from_millis(10));
@@ -57,7 +78,7 @@ fn rank() {
 
 /// Rank 1 writes into its own part, sets a word when it has done so, and is killed. Then rank 0
 /// reads what rank 1 has written.
-fn death(host: &Host) {
+fn death(host: &impl Fabric) {
     let (left, said) = (Position { rank: 1, at: 4096 }, Position { rank: 0, at: 128 });
     if host.rank() == 1 {
         host.put(left, b"what is left");
@@ -77,7 +98,7 @@ fn death(host: &Host) {
     assert!(host.is_alive(0));
 }
 
-fn meet(host: &Host, round: u64) {
+fn meet(host: &impl Fabric, round: u64) {
     host.add(DONE, 1).unwrap();
     let start = Instant::now();
     let mut looks = 1;
@@ -88,35 +109,39 @@ fn meet(host: &Host, round: u64) {
     }
 }
 
-fn all_sums(host: &Host) {
+fn all_sums<F: Real>(host: &F, times: u64) {
     host.enter(NODES);
-    sums::<Ticket<Spin, Memories>>(host, 1);
-    sums::<Mcs<Spin, Memories>>(host, 2);
-    sums::<Hmcs<Spin, Memories>>(host, 3);
-    sums::<FairRw<Spin, Memories>>(host, 4);
+    sums::<F, Ticket<Spin, Window<F>>>(host, 1, times);
+    sums::<F, Mcs<Spin, Window<F>>>(host, 2, times);
+    sums::<F, Hmcs<Spin, Window<F>>>(host, 3, times);
+    sums::<F, FairRw<Spin, Window<F>>>(host, 4, times);
 }
 
 /// Every rank adds to words in the last rank's part, under a lock in the part of rank 0.
-fn sums<L: RawLock<Memory = Memories> + Zeroable + 'static>(host: &Host, number: u64) {
+fn sums<F, L>(host: &F, number: u64, times: u64)
+where
+    F: Real,
+    L: RawLock<Memory = Window<F>> + Zeroable + 'static,
+{
     let data = Position { rank: host.ranks() - 1, at: 1024 * number as usize };
     let place = Position { rank: 0, at: 8192 * number as usize };
     // SAFETY: the part is zero at first, and only this lock uses these bytes.
-    let lock: &L = unsafe { Region::lock::<Host, L>(place) };
+    let lock: &L = unsafe { Region::lock::<F, L>(place) };
     let mut sums = [0u64; WORDS];
-    for _ in 0..TIMES {
-        let node = Own::<L::Node, Memories>::default();
+    for _ in 0..times {
+        let node = Own::<L::Node, Window<F>>::default();
         // SAFETY: only this call uses the node, and the release below gets the same node.
         unsafe { lock.acquire(&node) };
         host.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
         sums = sums.map(|sum| sum + 1);
         host.put(data, bytemuck::cast_slice(&sums));
-        Memories::releasing();
+        Window::<F>::releasing();
         // SAFETY: acquired with this node.
         unsafe { lock.release(&node) };
     }
     meet(host, number);
     host.get(data, bytemuck::cast_slice_mut(&mut sums)).unwrap();
-    assert_eq!(sums, [TIMES * host.ranks() as u64; WORDS], "lock {number}");
+    assert_eq!(sums, [times * host.ranks() as u64; WORDS], "lock {number}");
 }
 
 #[test]
@@ -127,7 +152,7 @@ fn processes_count_exactly() {
 
 #[test]
 fn threads_count_exactly() {
-    Host::threads(3, BYTES, |host| all_sums(&host)).expect("parts");
+    Host::threads(3, BYTES, |host| all_sums(&host, TIMES)).expect("parts");
 }
 
 #[test]

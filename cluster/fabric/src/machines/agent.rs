@@ -1,0 +1,120 @@
+//! A machine's agent: it starts the machine's ranks, and serves their parts to other machines.
+
+use std::io;
+use std::net::TcpListener;
+use std::ops::Range;
+use std::process::Command;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use super::serve::{Ranks, greet, serve};
+use super::wire::Role;
+use crate::host::{Error, Job};
+use crate::server::{Card, listen, prepare};
+use crate::signals::without_signals;
+
+/// The stack size of a thread that serves a connection, in bytes.
+const STACK: usize = 256 * 1024;
+/// The launcher has to connect within this time.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A machine's agent that can be reached, and has no ranks yet.
+#[derive(Debug)]
+pub struct Agent {
+    listener: TcpListener,
+    card: Card,
+}
+
+impl Agent {
+    /// Makes an agent that listens at all addresses of this machine.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses a port.
+    pub fn new() -> io::Result<Agent> {
+        let listener = listen()?;
+        let card = Card::new(listener.local_addr()?.port())?;
+        Ok(Agent { listener, card })
+    }
+
+    /// How to reach this agent.
+    pub fn card(&self) -> Card {
+        self.card
+    }
+
+    /// Starts this machine's ranks, each with a part of this many bytes, and serves their parts until
+    /// the launcher of the job has connected and has left again. Then the ranks that still run are
+    /// killed. `command` makes the command for a rank. This is called once in a process: the port
+    /// stays open until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// Same errors as [`Host::launch`](crate::Host::launch), and if the launcher does not connect
+    /// within a minute.
+    ///
+    /// # Panics
+    ///
+    /// If there are no ranks.
+    pub fn run(
+        self,
+        ranks: Range<usize>,
+        bytes: usize,
+        command: impl FnMut(usize) -> Command,
+    ) -> Result<(), Error> {
+        let mut job = Job::new(ranks.len(), bytes)?;
+        job.start(ranks.start, command)?;
+        let ranks = Arc::new(Ranks { parts: job.parts(), job: Mutex::new(job) });
+        let (tell, events) = channel();
+        let its = Arc::clone(&ranks);
+        let accept = move || accept(&self.listener, self.card, &its, &tell);
+        without_signals(|| thread::Builder::new().spawn(accept))?;
+        let result = wait(&events);
+        ranks.job().end();
+        Ok(result?)
+    }
+}
+
+/// What the threads that serve connections report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// The launcher has connected.
+    Launcher,
+    /// The launcher has left.
+    Left,
+}
+
+fn wait(events: &Receiver<Event>) -> io::Result<()> {
+    let never = |_| io::Error::other("the launcher of the job has not connected");
+    let mut event = events.recv_timeout(PATIENCE).map_err(never)?;
+    while event != Event::Left {
+        // The sender lives in the thread that accepts connections, which never ends.
+        event = events.recv().map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+fn accept(listener: &TcpListener, card: Card, ranks: &Arc<Ranks>, tell: &Sender<Event>) {
+    loop {
+        let Ok((stream, _)) = listener.accept() else {
+            // Perhaps no file descriptor is free; callers have to wait until one is.
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        let (ranks, tell) = (Arc::clone(ranks), tell.clone());
+        let answer = move || {
+            // An error only ends the connection: the caller has left, or is none of this job.
+            let Ok(role) = prepare(&stream).and_then(|()| greet(&stream, card.token())) else {
+                return;
+            };
+            let is_launcher = role == Role::Launcher;
+            // Nothing is told once the agent has stopped waiting; it ends then.
+            let _ = is_launcher.then(|| tell.send(Event::Launcher));
+            let _ = serve(&stream, &ranks);
+            let _ = is_launcher.then(|| tell.send(Event::Left));
+        };
+        // If there are too many threads, the caller finds the connection closed.
+        let _ = thread::Builder::new().stack_size(STACK).spawn(answer);
+    }
+}

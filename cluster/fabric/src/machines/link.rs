@@ -1,0 +1,150 @@
+//! The calling side: a connection to another machine's agent. All threads of this process share it.
+//!
+//! A rank calls this in its handler of page faults. So nothing here allocates once a connection is
+//! made, and no signal handler runs in a thread that uses the connection.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use syncline::Mutex;
+use syncline::lock::Futex;
+
+use super::wire::{MAGIC, Operation, REQUEST, Request, Role, hello};
+use crate::server::{Card, prepare};
+use crate::signals::without_signals;
+
+/// How long each step of connecting may take: the connection to an address, and the answer to the
+/// hello.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// This many bytes of puts are collected before they are sent.
+const COLLECTED: usize = 64 * 1024;
+
+/// The error when the machine at the other end can't be reached any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone;
+
+/// A connection to a machine's agent.
+#[derive(Debug)]
+pub struct Link(Mutex<Ends, Futex>);
+
+#[derive(Debug)]
+struct Ends {
+    stream: TcpStream,
+    /// Requests that are not sent yet. Its capacity never changes.
+    outbox: Vec<u8>,
+    /// Whether something was put since the last flush.
+    has_put: bool,
+    gone: bool,
+}
+
+impl Link {
+    /// Connects to the agent with this card.
+    ///
+    /// # Errors
+    ///
+    /// If the agent does not answer at any of its addresses.
+    pub fn connect(card: &Card, role: Role) -> io::Result<Link> {
+        let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the agent has no address");
+        for place in card.places() {
+            match connect_at(place, card, role) {
+                Ok(stream) => return Ok(Link::over(stream)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn over(stream: TcpStream) -> Link {
+        let outbox = Vec::with_capacity(COLLECTED);
+        let ends = Ends { stream, outbox, has_put: false, gone: false };
+        Link(Mutex::from_raw(Futex::default(), ends))
+    }
+
+    /// Sends a request, and waits for its answer, which has as many bytes as `answer`.
+    pub fn ask(&self, request: Request, answer: &mut [u8]) -> Result<(), Gone> {
+        self.with(|ends| {
+            ends.push(request, &[])?;
+            ends.send()?;
+            ends.stream.read_exact(answer)
+        })
+    }
+
+    /// Sends a request, and waits for its answer, which is a word.
+    pub fn ask_word(&self, request: Request) -> Result<u64, Gone> {
+        let mut answer = [0; 8];
+        self.ask(request, &mut answer).map(|()| u64::from_le_bytes(answer))
+    }
+
+    /// Puts bytes. [`flush`](Self::flush) reports an error.
+    pub fn put(&self, request: Request, bytes: &[u8]) {
+        let _ = self.with(|ends| {
+            ends.has_put = true;
+            ends.push(request, bytes)
+        });
+    }
+
+    /// Waits until everything that was put has taken effect.
+    pub fn flush(&self) -> Result<(), Gone> {
+        self.with(|ends| {
+            if ends.has_put {
+                ends.push(Request { operation: Operation::Flush, rank: 0, at: 0 }, &[])?;
+                ends.send()?;
+                ends.stream.read_exact(&mut [0; 8])?;
+                ends.has_put = false;
+            }
+            Ok(())
+        })
+    }
+
+    /// Runs this with the connection. After an error, the connection can't be used any more.
+    fn with<R>(&self, act: impl FnOnce(&mut Ends) -> io::Result<R>) -> Result<R, Gone> {
+        without_signals(|| {
+            self.0.with(|ends| {
+                if ends.gone {
+                    return Err(Gone);
+                }
+                act(ends).map_err(|_| {
+                    ends.gone = true;
+                    Gone
+                })
+            })
+        })
+    }
+}
+
+impl Ends {
+    /// Collects a request, and the bytes that follow it.
+    fn push(&mut self, request: Request, bytes: &[u8]) -> io::Result<()> {
+        if self.outbox.len() + REQUEST + bytes.len() > COLLECTED {
+            self.send()?;
+        }
+        self.outbox.extend_from_slice(&request.to_bytes());
+        if self.outbox.len() + bytes.len() > COLLECTED {
+            self.send()?;
+            return self.stream.write_all(bytes);
+        }
+        self.outbox.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.outbox)?;
+        self.outbox.clear();
+        Ok(())
+    }
+}
+
+fn connect_at(place: SocketAddr, card: &Card, role: Role) -> io::Result<TcpStream> {
+    let mut stream = TcpStream::connect_timeout(&place, PATIENCE)?;
+    prepare(&stream)?;
+    stream.write_all(&hello(card.token(), role))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut answer = [0; MAGIC.len()];
+    stream.read_exact(&mut answer)?;
+    if answer != MAGIC {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    stream.set_read_timeout(None)?;
+    Ok(stream)
+}

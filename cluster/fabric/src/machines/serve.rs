@@ -1,0 +1,126 @@
+//! Answers the requests of one connection, in their order.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use std::os::unix::process::ExitStatusExt;
+
+use super::wire::{self, HELLO, MAGIC, Operation, REQUEST, Request, Role, greeted};
+use crate::fabric::{Fabric, Position};
+use crate::host::{Host, Job};
+
+/// How many bytes are read at once.
+const CHUNK: usize = 64 * 1024;
+/// A caller has to say who it is within this time.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The ranks of this machine.
+pub struct Ranks {
+    /// Their parts.
+    pub parts: Host,
+    /// Their processes.
+    pub job: Mutex<Job>,
+}
+
+/// Reads who the caller is.
+///
+/// # Errors
+///
+/// If the caller does not know the token, speaks another version, or is silent.
+pub fn greet(mut stream: &TcpStream, token: u128) -> io::Result<Role> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut bytes = [0; HELLO];
+    stream.read_exact(&mut bytes)?;
+    let role = greeted(&bytes, token).ok_or(io::ErrorKind::PermissionDenied)?;
+    stream.set_read_timeout(None)?;
+    stream.write_all(&MAGIC)?;
+    Ok(role)
+}
+
+/// Answers requests until the caller leaves.
+///
+/// # Errors
+///
+/// If the connection is lost, or the caller sends something that is no request.
+pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
+    let mut requests = BufReader::with_capacity(CHUNK, stream);
+    let (mut answers, mut put) = (Vec::new(), Vec::new());
+    loop {
+        // The next read may have to wait, and the caller may wait for these answers.
+        if requests.buffer().len() < REQUEST && !answers.is_empty() {
+            stream.write_all(&answers)?;
+            answers.clear();
+        }
+        let mut bytes = [0; REQUEST];
+        requests.read_exact(&mut bytes)?;
+        let request = Request::from_bytes(&bytes)?;
+        if !ranks.contains(&request) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if let Operation::Put(length) = request.operation {
+            put.resize(length as usize, 0);
+            requests.read_exact(&mut put)?;
+        }
+        ranks.perform(&request, &put, &mut answers)?;
+    }
+}
+
+impl Ranks {
+    /// Whether what the request is about is within a part.
+    fn contains(&self, Request { operation, rank, at }: &Request) -> bool {
+        let (length, aligned) = match operation {
+            Operation::Get(length) | Operation::Put(length) => (*length as usize, true),
+            Operation::CompareAndSwap(..) | Operation::FetchAnd(..) | Operation::Wake(_) => {
+                (8, at.is_multiple_of(8))
+            }
+            Operation::Flush | Operation::Lives | Operation::Ended | Operation::End => (0, true),
+        };
+        let end = at.checked_add(length);
+        *rank < self.parts.ranks() && aligned && end.is_some_and(|end| end <= self.parts.bytes())
+    }
+
+    fn perform(&self, request: &Request, put: &[u8], answers: &mut Vec<u8>) -> io::Result<()> {
+        let at = Position { rank: request.rank, at: request.at };
+        let parts = &self.parts;
+        let word = match request.operation {
+            Operation::Get(length) => {
+                let start = answers.len();
+                answers.resize(start + length as usize, 0);
+                parts.get(at, &mut answers[start..]).map_err(io::Error::other)?;
+                return Ok(());
+            }
+            Operation::Put(_) => {
+                parts.put(at, put);
+                return Ok(());
+            }
+            Operation::CompareAndSwap(old, new) => parts.compare_and_swap(at, old, new),
+            Operation::FetchAnd(change, operand) => parts.fetch_and(at, change, operand),
+            Operation::Flush => {
+                parts.flush_all();
+                Ok(0)
+            }
+            Operation::Wake(most) => {
+                parts.wake(at, most);
+                Ok(0)
+            }
+            Operation::Lives => Ok(u64::from(parts.is_alive(request.rank))),
+            Operation::Ended => {
+                let status = self.job().ended(request.rank)?;
+                Ok(status.map_or(0, |status| wire::ended(status.into_raw())))
+            }
+            Operation::End => {
+                self.job().end();
+                Ok(0)
+            }
+        };
+        answers.extend(word.map_err(io::Error::other)?.to_le_bytes());
+        Ok(())
+    }
+
+    /// The processes.
+    pub fn job(&self) -> std::sync::MutexGuard<'_, Job> {
+        self.job.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,212 @@
+//! Requests, as bytes.
+//!
+//! ```text
+//!   hello     MAGIC | u128 token | u64 role                             the answer is MAGIC
+//!   request   u32 operation | u32 length | u64 rank | u64 at | u64 a | u64 b | bytes of a put
+//! ```
+//!
+//! All numbers are little-endian. A rank is its number on its machine. An answer is as long as the
+//! request says: the bytes of a get, nothing for a put, and else a word.
+
+use std::io;
+
+use crate::fabric::Change;
+
+/// "synnet", and the version of these forms. Agents of other versions are refused.
+pub const MAGIC: [u8; 8] = *b"synnet01";
+/// Bytes of a hello.
+pub const HELLO: usize = 32;
+/// Bytes of a request, without the bytes of a put.
+pub const REQUEST: usize = 40;
+
+/// Who a caller is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A rank.
+    Rank,
+    /// The launcher of the job. When it leaves, the job is over.
+    Launcher,
+}
+
+/// A request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// What to do.
+    pub operation: Operation,
+    /// The rank, by its number on its machine.
+    pub rank: usize,
+    /// Where in the rank's part.
+    pub at: usize,
+}
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Read this many bytes.
+    Get(u32),
+    /// Write this many bytes, which follow.
+    Put(u32),
+    /// Write the second value if the word holds the first one.
+    CompareAndSwap(u64, u64),
+    /// Change the word.
+    FetchAnd(Change, u64),
+    /// Answer when all earlier requests of this connection have been performed.
+    Flush,
+    /// Wake at most this many threads that sleep for the word.
+    Wake(u32),
+    /// Say whether the rank's process lives: 1 or 0.
+    Lives,
+    /// Say how the rank has ended: [`ended`] of its status, or 0 if it still runs.
+    Ended,
+    /// End all ranks of the machine.
+    End,
+}
+
+/// The answer for a rank that has ended with this status, as `waitpid` reports it.
+pub fn ended(status: i32) -> u64 {
+    1 << 32 | u64::from(status.cast_unsigned())
+}
+
+/// The status in an answer, if the rank has ended.
+pub fn status(answer: u64) -> Option<i32> {
+    (answer >> 32 != 0).then_some((answer as u32).cast_signed())
+}
+
+impl Operation {
+    /// Its number, the length, and two operands.
+    fn parts(self) -> (u32, u32, u64, u64) {
+        match self {
+            Operation::Get(length) => (1, length, 0, 0),
+            Operation::Put(length) => (2, length, 0, 0),
+            Operation::CompareAndSwap(old, new) => (3, 0, old, new),
+            Operation::FetchAnd(change, operand) => (4, 0, number(change), operand),
+            Operation::Flush => (5, 0, 0, 0),
+            Operation::Wake(most) => (6, most, 0, 0),
+            Operation::Lives => (7, 0, 0, 0),
+            Operation::Ended => (8, 0, 0, 0),
+            Operation::End => (9, 0, 0, 0),
+        }
+    }
+
+    fn of(parts: (u32, u32, u64, u64)) -> Option<Operation> {
+        Some(match parts {
+            (1, length, 0, 0) => Operation::Get(length),
+            (2, length, 0, 0) => Operation::Put(length),
+            (3, 0, old, new) => Operation::CompareAndSwap(old, new),
+            (4, 0, change, operand) => Operation::FetchAnd(*CHANGES.get(change as usize)?, operand),
+            (5, 0, 0, 0) => Operation::Flush,
+            (6, most, 0, 0) => Operation::Wake(most),
+            (7, 0, 0, 0) => Operation::Lives,
+            (8, 0, 0, 0) => Operation::Ended,
+            (9, 0, 0, 0) => Operation::End,
+            _ => return None,
+        })
+    }
+}
+
+/// The changes, by their numbers.
+const CHANGES: [Change; 5] = [Change::Keep, Change::Replace, Change::Add, Change::And, Change::Or];
+
+fn number(change: Change) -> u64 {
+    CHANGES.iter().position(|other| *other == change).expect("all changes are listed") as u64
+}
+
+impl Request {
+    /// Encodes the request.
+    pub fn to_bytes(self) -> [u8; REQUEST] {
+        let (operation, length, a, b) = self.operation.parts();
+        let mut bytes = [0; REQUEST];
+        bytes[..4].copy_from_slice(&operation.to_le_bytes());
+        bytes[4..8].copy_from_slice(&length.to_le_bytes());
+        for (place, value) in
+            bytes[8..].chunks_exact_mut(8).zip([self.rank as u64, self.at as u64, a, b])
+        {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Decodes a request.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not a request.
+    pub fn from_bytes(bytes: &[u8; REQUEST]) -> io::Result<Request> {
+        let words = bytes.as_chunks::<8>().0;
+        let word = |number: usize| u64::from_le_bytes(words[number]);
+        let parts = (word(0) as u32, (word(0) >> 32) as u32, word(3), word(4));
+        let operation = Operation::of(parts).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Request { operation, rank: word(1) as usize, at: word(2) as usize })
+    }
+}
+
+/// Encodes a hello.
+pub fn hello(token: u128, role: Role) -> [u8; HELLO] {
+    let mut bytes = [0; HELLO];
+    bytes[..8].copy_from_slice(&MAGIC);
+    bytes[8..24].copy_from_slice(&token.to_le_bytes());
+    bytes[24..].copy_from_slice(&u64::from(role == Role::Launcher).to_le_bytes());
+    bytes
+}
+
+/// Who says this hello; `None` if it is not one, or has another token.
+pub fn greeted(bytes: &[u8; HELLO], token: u128) -> Option<Role> {
+    [Role::Rank, Role::Launcher].into_iter().find(|role| *bytes == hello(token, *role))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_survives_being_sent() {
+        let mut all = vec![
+            Operation::Get(7),
+            Operation::Put(u32::MAX),
+            Operation::CompareAndSwap(u64::MAX, 3),
+            Operation::Flush,
+            Operation::Wake(9),
+            Operation::Lives,
+            Operation::Ended,
+            Operation::End,
+        ];
+        all.extend(CHANGES.map(|change| Operation::FetchAnd(change, 1 << 63)));
+        for operation in all {
+            let request = Request { operation, rank: 3, at: usize::MAX };
+            assert_eq!(Request::from_bytes(&request.to_bytes()).expect("a request"), request);
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..10_000 {
+            let mut bytes = [0; REQUEST];
+            random.fill(&mut bytes);
+            assert!(Request::from_bytes(&bytes).is_err(), "{bytes:?}");
+        }
+        let no_change = Operation::FetchAnd(Change::Or, 1);
+        let mut bytes = Request { operation: no_change, rank: 0, at: 0 }.to_bytes();
+        bytes[24] = 5;
+        assert!(Request::from_bytes(&bytes).is_err(), "there is no such change");
+    }
+
+    #[test]
+    fn a_hello_needs_the_token_and_the_version() {
+        for role in [Role::Rank, Role::Launcher] {
+            let bytes = hello(7, role);
+            assert_eq!(greeted(&bytes, 7), Some(role));
+            for at in 0..HELLO {
+                let mut other = bytes;
+                other[at] ^= 2;
+                assert_eq!(greeted(&other, 7), None, "{at}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_is_told_from_a_rank_that_runs() {
+        assert_eq!(status(0), None);
+        assert_eq!([0, 9, 256].map(|raw| status(ended(raw))), [Some(0), Some(9), Some(256)]);
+    }
+}
