@@ -53,7 +53,7 @@ pub use host::Host;
 pub use machines::Machines;
 pub use process::Process;
 pub use say::say;
-pub use signals::without_signals;
+pub use signals::{signals_are_blocked, without_signals};
 pub use simulated::Simulated;
 pub use window::{Distance, Region, Window, WindowData, WindowLink, WindowWord};
 

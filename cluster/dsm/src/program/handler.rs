@@ -16,6 +16,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
+use syncline_fabric::signals_are_blocked;
+
 use super::rank::Rank;
 use crate::pages::Access;
 
@@ -80,7 +82,8 @@ pub unsafe extern "C" fn handle(
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let kept = unsafe { *errno };
-    let ours = by_kernel && Rank::get().is_some_and(|rank| rank.fault(address, access(context)));
+    let resolve = |rank: &Rank| signals_are_blocked(|| rank.fault(address, access(context)));
+    let ours = by_kernel && Rank::get().is_some_and(resolve);
     // SAFETY: as above.
     unsafe { *errno = kept };
     match Rank::get() {

@@ -10,16 +10,16 @@ use std::time::Duration;
 use syncline::Mutex;
 use syncline::lock::Futex;
 
-use super::wire::{MAGIC, Operation, REQUEST, Request, Role, hello};
+use super::wire::{
+    LENGTH, LONGEST, MAGIC, Operation, REQUEST, RUN, RUNS, Request, Role, hello, run,
+};
+use crate::fabric::Position;
 use crate::server::{Card, prepare};
 use crate::signals::without_signals;
 
 /// How long each step of connecting may take: the connection to an address, and the answer to the
 /// hello.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// This many bytes of puts are collected before they are sent.
-const COLLECTED: usize = 64 * 1024;
-
 /// The error when the machine at the other end can't be reached any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
@@ -33,9 +33,22 @@ struct Ends {
     stream: TcpStream,
     /// Requests that are not sent yet. Its capacity never changes.
     outbox: Vec<u8>,
+    /// The last request of the outbox, if it can get another run.
+    open: Option<Open>,
     /// Whether something was put since the last flush.
     has_put: bool,
     gone: bool,
+}
+
+/// A request with runs that is not sent yet.
+#[derive(Debug)]
+struct Open {
+    /// Where it begins in the outbox.
+    begin: usize,
+    /// The rank in whose part the runs are.
+    rank: usize,
+    /// Where the last run ends in the rank's part.
+    end: usize,
 }
 
 impl Link {
@@ -56,15 +69,15 @@ impl Link {
     }
 
     fn over(stream: TcpStream) -> Link {
-        let outbox = Vec::with_capacity(COLLECTED);
-        let ends = Ends { stream, outbox, has_put: false, gone: false };
+        let outbox = Vec::with_capacity(RUNS);
+        let ends = Ends { stream, outbox, open: None, has_put: false, gone: false };
         Link(Mutex::from_raw(Futex::default(), ends))
     }
 
     /// Sends a request, and waits for its answer, which has as many bytes as `answer`.
     pub fn ask(&self, request: Request, answer: &mut [u8]) -> Result<(), Gone> {
         self.with(|ends| {
-            ends.push(request, &[])?;
+            ends.push(request)?;
             ends.send()?;
             ends.stream.read_exact(answer)
         })
@@ -77,10 +90,13 @@ impl Link {
     }
 
     /// Puts bytes. [`flush`](Self::flush) reports an error.
-    pub fn put(&self, request: Request, bytes: &[u8]) {
+    pub fn put(&self, to: Position, bytes: &[u8]) {
         let _ = self.with(|ends| {
             ends.has_put = true;
-            ends.push(request, bytes)
+            match ends.add_run(to, bytes)? {
+                true => Ok(()),
+                false => ends.put(to, bytes),
+            }
         });
     }
 
@@ -88,7 +104,7 @@ impl Link {
     pub fn flush(&self) -> Result<(), Gone> {
         self.with(|ends| {
             if ends.has_put {
-                ends.push(Request { operation: Operation::Flush, rank: 0, at: 0 }, &[])?;
+                ends.push(Request { operation: Operation::Flush, rank: 0, at: 0 })?;
                 ends.send()?;
                 ends.stream.read_exact(&mut [0; 8])?;
                 ends.has_put = false;
@@ -114,23 +130,63 @@ impl Link {
 }
 
 impl Ends {
-    /// Collects a request, and the bytes that follow it.
-    fn push(&mut self, request: Request, bytes: &[u8]) -> io::Result<()> {
-        if self.outbox.len() + REQUEST + bytes.len() > COLLECTED {
-            self.send()?;
-        }
+    /// Collects a request.
+    fn push(&mut self, request: Request) -> io::Result<()> {
+        self.make_room(REQUEST)?;
         self.outbox.extend_from_slice(&request.to_bytes());
-        if self.outbox.len() + bytes.len() > COLLECTED {
-            self.send()?;
-            return self.stream.write_all(bytes);
-        }
-        self.outbox.extend_from_slice(bytes);
+        self.open = None;
         Ok(())
+    }
+
+    /// Puts bytes, in requests of their own.
+    fn put(&mut self, mut to: Position, bytes: &[u8]) -> io::Result<()> {
+        for piece in bytes.chunks(LONGEST) {
+            let operation = Operation::Put(piece.len() as u32);
+            self.push(Request { operation, rank: to.rank, at: to.at })?;
+            self.send()?;
+            self.stream.write_all(piece)?;
+            to.at += piece.len();
+        }
+        Ok(())
+    }
+
+    /// Puts bytes as a run of the last request, or of a new one. Returns false if they are too many
+    /// for a run.
+    fn add_run(&mut self, to: Position, bytes: &[u8]) -> io::Result<bool> {
+        if bytes.len() > RUNS - REQUEST - RUN {
+            return Ok(false);
+        }
+        self.make_room(REQUEST + RUN + bytes.len())?;
+        let distance = self.open.as_ref().and_then(|open| {
+            let distance = to.at.checked_sub(open.end).filter(|_| open.rank == to.rank)?;
+            run(distance, bytes.len())
+        });
+        let Some(head) = distance.or_else(|| run(0, bytes.len())) else { return Ok(false) };
+        let begin = match (&self.open, distance) {
+            (Some(open), Some(_)) => open.begin,
+            _ => {
+                let begin = self.outbox.len();
+                self.push(Request { operation: Operation::Runs(0), rank: to.rank, at: to.at })?;
+                begin
+            }
+        };
+        self.outbox.extend_from_slice(&head);
+        self.outbox.extend_from_slice(bytes);
+        let length = (self.outbox.len() - begin - REQUEST) as u32;
+        self.outbox[begin + LENGTH..][..4].copy_from_slice(&length.to_le_bytes());
+        self.open = Some(Open { begin, rank: to.rank, end: to.at + bytes.len() });
+        Ok(true)
+    }
+
+    /// Makes room for this many bytes in the outbox.
+    fn make_room(&mut self, bytes: usize) -> io::Result<()> {
+        if self.outbox.len() + bytes > RUNS { self.send() } else { Ok(()) }
     }
 
     fn send(&mut self) -> io::Result<()> {
         self.stream.write_all(&self.outbox)?;
         self.outbox.clear();
+        self.open = None;
         Ok(())
     }
 }

@@ -5,13 +5,14 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use thiserror::Error as ThisError;
 
 use super::link::{Gone, Link};
 use super::map::{Map, NoMap};
-use super::wire::{Operation, Request, Role};
+use super::wire::{LONGEST, Operation, Request, Role};
 use crate::fabric::{Change, Dead, Fabric, Position};
 use crate::heap::Heap;
 use crate::here::{Entered, Here};
@@ -123,7 +124,7 @@ impl Machines {
     pub fn sleep(&self, at: Position, value: u32, most: Duration) {
         match self.way(at, 8) {
             Way::Here(at) => self.host.sleep(at, value, most),
-            Way::There(..) => self.rest(most.min(NAP)),
+            Way::There(..) => thread::sleep(most.min(SLEEP)),
         }
     }
 
@@ -170,10 +171,12 @@ impl Machines {
     }
 }
 
-/// How often a word of another machine is polled: not before this time has passed.
-const NAP: Duration = Duration::from_micros(50);
-/// A waiter polls another machine's word this often without a rest.
+/// A waiter polls another machine's word this often without a rest, ...
 const POLLS: u32 = 16;
+/// ... and then rests this long between two polls.
+const NAP: Duration = Duration::from_micros(50);
+/// A thread that sleeps for another machine's word returns after this time, since nothing wakes it.
+const SLEEP: Duration = Duration::from_micros(200);
 
 /// A way to memory.
 enum Way<'a> {
@@ -229,13 +232,7 @@ impl Fabric for Machines {
     fn put(&self, to: Position, bytes: &[u8]) {
         match self.way(to, bytes.len()) {
             Way::Here(to) => self.host.put(to, bytes),
-            Way::There(link, to) => {
-                for (number, piece) in bytes.chunks(MOST).enumerate() {
-                    let mut request = to.request(Operation::Put(piece.len() as u32));
-                    request.at += number * MOST;
-                    link.put(request, piece);
-                }
-            }
+            Way::There(link, to) => link.put(to.0, bytes),
         }
     }
 
@@ -244,9 +241,9 @@ impl Fabric for Machines {
         match self.way(from, into.len()) {
             Way::Here(from) => self.host.get(from, into),
             Way::There(link, place) => {
-                for (number, piece) in into.chunks_mut(MOST).enumerate() {
+                for (number, piece) in into.chunks_mut(LONGEST).enumerate() {
                     let mut request = place.request(Operation::Get(piece.len() as u32));
-                    request.at += number * MOST;
+                    request.at += number * LONGEST;
                     link.ask(request, piece).map_err(dead(from.rank))?;
                 }
                 Ok(())
@@ -290,7 +287,7 @@ impl Fabric for Machines {
     fn pause(&self, at: Position, looks: u32) {
         match self.way(at, 0) {
             Way::Here(at) => self.host.pause(at, looks),
-            Way::There(..) if looks > POLLS => std::thread::sleep(NAP),
+            Way::There(..) if looks > POLLS => thread::sleep(NAP),
             Way::There(..) => {}
         }
     }
@@ -318,9 +315,6 @@ impl Fabric for Machines {
         self.host.now()
     }
 }
-
-/// The most bytes of a request.
-const MOST: usize = 1 << 20;
 
 impl Here for Machines {
     fn here<R>(then: impl FnOnce(&Machines) -> R) -> R {

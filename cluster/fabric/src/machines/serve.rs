@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use std::os::unix::process::ExitStatusExt;
 
-use super::wire::{self, HELLO, MAGIC, Operation, REQUEST, Request, Role, greeted};
+use super::wire::{
+    self, HELLO, LONGEST, MAGIC, Operation, REQUEST, RUNS, Request, Role, each_run, greeted,
+};
 use crate::fabric::{Fabric, Position};
 use crate::host::{Host, Job};
 
@@ -59,7 +61,7 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
         if !ranks.contains(&request) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        if let Operation::Put(length) = request.operation {
+        if let Operation::Put(length) | Operation::Runs(length) = request.operation {
             put.resize(length as usize, 0);
             requests.read_exact(&mut put)?;
         }
@@ -70,15 +72,19 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
 impl Ranks {
     /// Whether what the request is about is within a part.
     fn contains(&self, Request { operation, rank, at }: &Request) -> bool {
-        let (length, aligned) = match operation {
-            Operation::Get(length) | Operation::Put(length) => (*length as usize, true),
+        let (length, sound) = match operation {
+            // Each run is checked for itself.
+            Operation::Runs(length) => (0, *length as usize <= RUNS),
+            Operation::Get(length) | Operation::Put(length) => {
+                (*length as usize, *length as usize <= LONGEST)
+            }
             Operation::CompareAndSwap(..) | Operation::FetchAnd(..) | Operation::Wake(_) => {
                 (8, at.is_multiple_of(8))
             }
             Operation::Flush | Operation::Lives | Operation::Ended | Operation::End => (0, true),
         };
         let end = at.checked_add(length);
-        *rank < self.parts.ranks() && aligned && end.is_some_and(|end| end <= self.parts.bytes())
+        *rank < self.parts.ranks() && sound && end.is_some_and(|end| end <= self.parts.bytes())
     }
 
     fn perform(&self, request: &Request, put: &[u8], answers: &mut Vec<u8>) -> io::Result<()> {
@@ -94,6 +100,16 @@ impl Ranks {
             Operation::Put(_) => {
                 parts.put(at, put);
                 return Ok(());
+            }
+            Operation::Runs(_) => {
+                return each_run(request.at, put, |at, bytes| {
+                    let operation = Operation::Put(bytes.len() as u32);
+                    if !self.contains(&Request { operation, at, ..*request }) {
+                        return Err(io::ErrorKind::InvalidData.into());
+                    }
+                    parts.put(Position { rank: request.rank, at }, bytes);
+                    Ok(())
+                });
             }
             Operation::CompareAndSwap(old, new) => parts.compare_and_swap(at, old, new),
             Operation::FetchAnd(change, operand) => parts.fetch_and(at, change, operand),

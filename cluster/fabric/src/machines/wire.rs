@@ -3,10 +3,14 @@
 //! ```text
 //!   hello     MAGIC | u128 token | u64 role                             the answer is MAGIC
 //!   request   u32 operation | u32 length | u64 rank | u64 at | u64 a | u64 b | bytes of a put
+//!   run       u16 distance from the end of the run before | u16 length | bytes
 //! ```
 //!
 //! All numbers are little-endian. A rank is its number on its machine. An answer is as long as the
-//! request says: the bytes of a get, nothing for a put, and else a word.
+//! request says: the bytes of a get, nothing for puts, and else a word.
+//!
+//! Short puts that follow one another in memory, as the changes of a page do, are the runs of one
+//! request.
 
 use std::io;
 
@@ -18,6 +22,15 @@ pub const MAGIC: [u8; 8] = *b"synnet01";
 pub const HELLO: usize = 32;
 /// Bytes of a request, without the bytes of a put.
 pub const REQUEST: usize = 40;
+
+/// Where the length is in a request.
+pub const LENGTH: usize = 4;
+/// The most bytes of a get or a put. Longer ones are several requests.
+pub const LONGEST: usize = 1 << 20;
+/// Bytes of a run, without its own.
+pub const RUN: usize = 4;
+/// The most bytes of all runs of a request.
+pub const RUNS: usize = 64 * 1024;
 
 /// Who a caller is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +59,8 @@ pub enum Operation {
     Get(u32),
     /// Write this many bytes, which follow.
     Put(u32),
+    /// Write runs, which follow and have this many bytes.
+    Runs(u32),
     /// Write the second value if the word holds the first one.
     CompareAndSwap(u64, u64),
     /// Change the word.
@@ -85,6 +100,7 @@ impl Operation {
             Operation::Lives => (7, 0, 0, 0),
             Operation::Ended => (8, 0, 0, 0),
             Operation::End => (9, 0, 0, 0),
+            Operation::Runs(length) => (10, length, 0, 0),
         }
     }
 
@@ -99,6 +115,7 @@ impl Operation {
             (7, 0, 0, 0) => Operation::Lives,
             (8, 0, 0, 0) => Operation::Ended,
             (9, 0, 0, 0) => Operation::End,
+            (10, length, 0, 0) => Operation::Runs(length),
             _ => return None,
         })
     }
@@ -140,6 +157,37 @@ impl Request {
     }
 }
 
+/// The head of a run; `None` if the numbers are too large for one.
+pub fn run(distance: usize, length: usize) -> Option<[u8; RUN]> {
+    let [distance, length] = [distance, length].map(|number| u16::try_from(number).ok());
+    let ([a, b], [c, d]) = (distance?.to_le_bytes(), length?.to_le_bytes());
+    Some([a, b, c, d])
+}
+
+/// Calls `act` with each run of a request: its position, if the first one begins at `at`, and its
+/// bytes.
+///
+/// # Errors
+///
+/// If the bytes are not whole runs.
+pub fn each_run(
+    mut at: usize,
+    mut runs: &[u8],
+    mut act: impl FnMut(usize, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    while !runs.is_empty() {
+        let cut = || io::Error::from(io::ErrorKind::InvalidData);
+        let ([a, b, c, d], rest) = runs.split_first_chunk::<RUN>().ok_or_else(cut)?;
+        let [distance, length] =
+            [[*a, *b], [*c, *d]].map(|two| usize::from(u16::from_le_bytes(two)));
+        let (bytes, rest) = rest.split_at_checked(length).ok_or_else(cut)?;
+        at = at.checked_add(distance).ok_or_else(cut)?;
+        act(at, bytes)?;
+        (at, runs) = (at.checked_add(length).ok_or_else(cut)?, rest);
+    }
+    Ok(())
+}
+
 /// Encodes a hello.
 pub fn hello(token: u128, role: Role) -> [u8; HELLO] {
     let mut bytes = [0; HELLO];
@@ -163,6 +211,7 @@ mod tests {
         let mut all = vec![
             Operation::Get(7),
             Operation::Put(u32::MAX),
+            Operation::Runs(5),
             Operation::CompareAndSwap(u64::MAX, 3),
             Operation::Flush,
             Operation::Wake(9),
@@ -189,6 +238,31 @@ mod tests {
         let mut bytes = Request { operation: no_change, rank: 0, at: 0 }.to_bytes();
         bytes[24] = 5;
         assert!(Request::from_bytes(&bytes).is_err(), "there is no such change");
+    }
+
+    #[test]
+    fn runs_are_taken_apart() {
+        let mut runs = Vec::new();
+        for (distance, bytes) in [(0, &b"abc"[..]), (5, b"d"), (0, b"")] {
+            runs.extend(run(distance, bytes.len()).expect("short"));
+            runs.extend(bytes);
+        }
+        let taken = |at, runs: &[u8]| {
+            let mut all = Vec::new();
+            let each = each_run(at, runs, |at, bytes| {
+                all.push((at, bytes.to_vec()));
+                Ok(())
+            });
+            each.map(|()| all)
+        };
+        let all = taken(100, &runs).expect("runs");
+        assert_eq!(all, [(100, b"abc".to_vec()), (108, b"d".to_vec()), (109, vec![])]);
+        for length in 1..runs.len() {
+            let whole = [7, 12].contains(&length);
+            assert_eq!(taken(100, &runs[..length]).is_ok(), whole, "{length}");
+        }
+        assert!(taken(usize::MAX - 2, &runs).is_err(), "beyond all memory");
+        assert_eq!((run(1 << 16, 1), run(1, 1 << 16)), (None, None));
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub struct Cluster {
     pub rsh: String,
 
     /// Run the threads of an ordinary program on the ranks; docs/dsm.md lists what can't work
-    #[arg(long, conflicts_with = "hosts")]
+    #[arg(long)]
     pub unmodified: bool,
 
     /// Look for data races: bytes that two ranks change without synchronizing in between

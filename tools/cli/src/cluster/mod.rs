@@ -42,19 +42,20 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let options = args.options();
     let layout = options.shape(args.ranks).layout();
     let mut start = Start::new(&program, &args.program.command, options.variables());
+    let kind = if args.unmodified { Kind::Unmodified } else { Kind::Written };
+    if args.unmodified {
+        start.become_unmodified(unmodified::variables(&program)?);
+    }
     if let Some(file) = &args.hosts {
         let hosts = hosts::read(file)?;
         let mut ranks = hosts::launch(&hosts, &args.rsh, args.ranks, layout.bytes, start)?;
-        let status = outcome(&mut ranks, args.ranks, &layout, Kind::Written, &program)?;
+        let status = outcome(&mut ranks, args.ranks, &layout, kind, &program)?;
         return Ok(ranks.finish(status));
     }
-    if args.unmodified {
-        start.add(unmodified::variables(&program)?);
-    }
+    start.prepare()?;
     let command = |rank| start.command(rank);
     let mut job = Host::launch(args.ranks, layout.bytes, command)
         .map_err(not_launched(layout.bytes * args.ranks, "all ranks together need"))?;
-    let kind = if args.unmodified { Kind::Unmodified } else { Kind::Written };
     outcome(&mut job, args.ranks, &layout, kind, &program).map(ExitCode::from)
 }
 

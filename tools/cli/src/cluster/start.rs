@@ -8,6 +8,10 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use super::unmodified;
+use crate::exec::Variables;
+use crate::failure::Failure;
+
 /// How each rank is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
@@ -16,6 +20,8 @@ pub struct Start {
     words: Vec<OsString>,
     /// Environment variables that are added.
     variables: Vec<(OsString, OsString)>,
+    /// Whether the program has to be at the same addresses in all processes.
+    has_equal_addresses: bool,
 }
 
 impl Start {
@@ -29,6 +35,7 @@ impl Start {
             program: program.to_owned().into(),
             words: words.to_owned(),
             variables: Vec::new(),
+            has_equal_addresses: false,
         };
         start.add(variables);
         start
@@ -41,6 +48,21 @@ impl Start {
     ) {
         let variables = variables.into_iter();
         self.variables.extend(variables.map(|(name, value)| (name.into(), value.into())));
+    }
+
+    /// Makes the program one that was not written for shared memory, by these environment variables.
+    pub fn become_unmodified(&mut self, variables: Variables) {
+        self.has_equal_addresses = true;
+        self.add(variables);
+    }
+
+    /// Prepares this process for starting ranks.
+    ///
+    /// # Errors
+    ///
+    /// If the system insists on other addresses in each process, and all have to be equal.
+    pub fn prepare(&self) -> Result<(), Failure> {
+        if self.has_equal_addresses { unmodified::randomize_no_addresses() } else { Ok(()) }
     }
 
     /// Makes the program's path one that is valid in any folder. Returns the current folder.

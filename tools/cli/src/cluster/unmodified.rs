@@ -19,12 +19,10 @@ const OVERRIDE: &str = "SYNCLINE_UNMODIFIED";
 ///
 /// # Errors
 ///
-/// If the library can't be loaded into the program, or is missing; or if the system insists on other
-/// addresses in each process.
+/// If the library can't be loaded into the program, or is missing.
 pub fn variables(program: &Path) -> Result<Variables, Failure> {
     check_program(program)?;
     refuse_leak_checker(program)?;
-    randomize_no_addresses()?;
     // The loader would otherwise write the addresses of functions into the program's variables when
     // they are first called.
     preloading(LIBRARY, OVERRIDE, vec![("LD_BIND_NOW", "1".into())])
@@ -32,7 +30,11 @@ pub fn variables(program: &Path) -> Result<Variables, Failure> {
 
 /// Makes the system put the program, its libraries and its variables at the same addresses in all
 /// processes that this one starts.
-fn randomize_no_addresses() -> Result<(), Failure> {
+///
+/// # Errors
+///
+/// If the system refuses.
+pub fn randomize_no_addresses() -> Result<(), Failure> {
     let set = |persona: Persona| personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
     personality::get().and_then(set).map(|_| ()).map_err(|error| {
         let why = format!("this system does not allow equal addresses in all ranks: {error}");

@@ -57,6 +57,7 @@ fn start(agent: Agent, order: &Order) -> Result<(), Failure> {
     let name = OsString::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
     let mut start = order.start.clone();
     start.add(Machines::variables(&name, order.machine));
+    start.prepare()?;
     let needed = order.bytes * ranks.len();
     let run = agent.run(ranks, order.bytes, |rank| start.command(rank));
     run.map_err(not_launched(needed, "the ranks of this host need"))
