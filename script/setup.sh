@@ -13,6 +13,7 @@ TEST_PACKAGES=(
     'mariadb-server-core|mariadb-server-core-10.6' 'mariadb-client-core|mariadb-client-core-10.6'
     sysbench rocksdb-tools redis-server postgresql
     pigz zstd xz-utils
+    iproute2
     cmake 'pkgconf|pkg-config'
     libjemalloc2 'libtcmalloc-minimal4|libtcmalloc-minimal4t64'
     'libomp5-14|libomp5-18|libomp5-16|libomp5'

@@ -1,26 +1,30 @@
 //! The C programs of workloads/dsm, on ranks that are processes. Each program verifies what it
-//! computes. The programs run under every scheme, fault side, size of the write buffer and number
-//! of ranks.
+//! computes. The programs run under every scheme, fault side, size of the write buffer, number of
+//! ranks, and number of machines that the ranks are on. All machines are this one, but ranks of
+//! different machines share no memory: they reach each other over TCP.
 //!
 //! By default a program runs in a dozen settings, in which every value of every option occurs; the
 //! NAS programs run in three or four. `SYNCLINE_DSM_PROGRAMS=all` runs all combinations of fault
-//! side, scheme, write buffer and number of ranks, which takes about half an hour.
+//! side, scheme, write buffer and number of ranks, which takes more than half an hour.
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use syncline_dsm::carina::Scheme;
 use syncline_dsm::homes::Placement;
 use syncline_dsm::pages::Side;
 use syncline_dsm::program::Options;
-use syncline_fabric::Host;
+use syncline_fabric::machines::{Agent, Job, Machine, Map};
+use syncline_fabric::{Host, Machines};
 
 const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
 const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
 /// Numbers of ranks, each with the number of threads in a rank.
 const RANKS: [(usize, usize); 6] = [(1, 2), (2, 1), (2, 2), (3, 1), (4, 2), (8, 1)];
+/// Numbers of machines. There are not more machines than ranks.
+const MACHINES: [usize; 4] = [1, 2, 1, 3];
 const LINES: [usize; 3] = [1, 4, 16];
 /// The most pages that a rank caches. [`settings`] makes that at least eight lines, since the
 /// programs go through six arrays at once.
@@ -60,20 +64,53 @@ fn build(source: &Path, program: &Path, plain: bool) {
 }
 
 /// Runs a program on ranks, all of which must succeed.
-fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, arguments: &[&str]) {
-    let bytes = options.shape(ranks).layout().bytes;
-    let started = Host::launch(ranks, bytes, |_| {
+fn run(program: &Path, setting: &Setting, arguments: &[&str]) {
+    let Setting { ranks, threads, machines, options } = setting;
+    let bytes = options.shape(*ranks).layout().bytes;
+    let command = || {
         let mut command = Command::new(program);
         command.arg(threads.to_string()).args(arguments).envs(options.variables());
         command.stdout(std::process::Stdio::null());
         command
+    };
+    let what = format!("{program:?} {arguments:?}, {setting:?}");
+    if *machines == 1 {
+        let mut job = Host::launch(*ranks, bytes, |_| command()).expect("ranks start");
+        return all_succeed(*ranks, |rank| job.ended(rank).expect("it ends"), &what);
+    }
+    let agents: Vec<Agent> = (0..*machines).map(|_| Agent::new().expect("an agent")).collect();
+    let machine = |(number, agent): (usize, &Agent)| Machine {
+        ranks: (ranks + number) / machines,
+        card: agent.card(),
+    };
+    let map = Map::new(agents.iter().enumerate().map(machine).collect());
+    assert_eq!(map.ranks(), *ranks);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), map.to_bytes()).expect("it is written");
+    std::thread::scope(|scope| {
+        for (number, agent) in agents.into_iter().enumerate() {
+            let first = map.first(number);
+            let (ranks, file) = (first..first + map.machines()[number].ranks, file.path());
+            scope.spawn(move || {
+                let run = agent.run(ranks, bytes, |_| {
+                    let mut command = command();
+                    command.envs(Machines::variables(file.as_os_str(), number));
+                    command
+                });
+                run.expect("ranks start");
+            });
+        }
+        let job = Job::connect(&map).expect("agents");
+        all_succeed(*ranks, |rank| job.ended(rank).expect("an agent"), &what);
     });
-    let (mut job, start) = (started.expect("ranks start"), Instant::now());
+}
+
+fn all_succeed(ranks: usize, mut ended: impl FnMut(usize) -> Option<ExitStatus>, what: &str) {
+    let start = Instant::now();
     loop {
-        let all: Vec<_> = (0..ranks).map(|rank| job.ended(rank).expect("they end")).collect();
+        let all: Vec<_> = (0..ranks).map(&mut ended).collect();
         let wrong = all.iter().flatten().any(|status| !status.success());
-        let what = format!("{program:?} {arguments:?}, {ranks} x {threads}, {options:?}: {all:?}");
-        assert!(!wrong && start.elapsed() < LATE, "{what}");
+        assert!(!wrong && start.elapsed() < LATE, "{what}: {all:?}");
         if all.iter().all(Option::is_some) {
             return;
         }
@@ -81,8 +118,14 @@ fn run(program: &Path, (ranks, threads): (usize, usize), options: Options, argum
     }
 }
 
-/// The number of ranks with their threads, and the options.
-type Setting = ((usize, usize), Options);
+/// How many ranks, threads in each of them, and machines there are, and the options.
+#[derive(Clone, Debug)]
+struct Setting {
+    ranks: usize,
+    threads: usize,
+    machines: usize,
+    options: Options,
+}
 
 /// All settings, or this many of them for the short run.
 fn settings(runs: usize) -> Vec<Setting> {
@@ -90,12 +133,13 @@ fn settings(runs: usize) -> Vec<Setting> {
     for side in Side::ALL {
         for scheme in SCHEMES {
             for write_buffer in BUFFERS {
-                for ranks in RANKS {
+                for (ranks, threads) in RANKS {
                     let number = all.len();
                     let placement = Placement::ALL[number % 3];
                     let line = LINES[number / 2 % LINES.len()];
                     let cache =
                         CACHES[number / 5 % CACHES.len()].map(|pages| pages.max(8 * line) * 4096);
+                    let machines = MACHINES[number / 3 % MACHINES.len()].min(ranks);
                     let (memory, side) = (8 << 20, Some(side));
                     let options = Options {
                         memory,
@@ -109,7 +153,7 @@ fn settings(runs: usize) -> Vec<Setting> {
                         check: false,
                         own: 0,
                     };
-                    all.push((ranks, options));
+                    all.push(Setting { ranks, threads, machines, options });
                 }
             }
         }
@@ -118,15 +162,15 @@ fn settings(runs: usize) -> Vec<Setting> {
         return all;
     }
     // With this step, twelve runs have every value of every option; a test below checks that.
-    (0..runs).map(|run| all[run * 179 % all.len()]).collect()
+    (0..runs).map(|run| all[run * 179 % all.len()].clone()).collect()
 }
 
 fn verified(name: &str, runs: usize, arguments: &[&str]) {
     let scratch = tempfile::tempdir().expect("a folder");
     let program = compile(name, scratch.path(), false);
     let all = settings(runs);
-    for (ranks, options) in all {
-        run(&program, ranks, options, arguments);
+    for setting in all {
+        run(&program, &setting, arguments);
     }
     let beside = tempfile::tempdir_in(scratch.path()).expect("a folder");
     let plain = compile(name, beside.path(), true);
@@ -138,13 +182,14 @@ fn verified(name: &str, runs: usize, arguments: &[&str]) {
 fn the_short_run_has_every_value_of_every_setting() {
     let all = settings(12);
     let has = |test: &dyn Fn(&Setting) -> bool| all.iter().any(test);
-    assert!(Side::ALL.iter().all(|side| has(&|one| one.1.side == Some(*side))));
-    assert!(SCHEMES.iter().all(|scheme| has(&|one| one.1.scheme == *scheme)));
-    assert!(BUFFERS.iter().all(|buffer| has(&|one| one.1.write_buffer == *buffer)));
-    assert!(RANKS.iter().all(|ranks| has(&|one| one.0 == *ranks)));
-    assert!(LINES.iter().all(|line| has(&|one| one.1.line == *line)));
-    assert!(Placement::ALL.iter().all(|placement| has(&|one| one.1.placement == *placement)));
-    assert!(has(&|one| one.1.cache.is_some()));
+    assert!(Side::ALL.iter().all(|side| has(&|one| one.options.side == Some(*side))));
+    assert!(SCHEMES.iter().all(|scheme| has(&|one| one.options.scheme == *scheme)));
+    assert!(BUFFERS.iter().all(|buffer| has(&|one| one.options.write_buffer == *buffer)));
+    assert!(RANKS.iter().all(|ranks| has(&|one| (one.ranks, one.threads) == *ranks)));
+    assert!(MACHINES.iter().all(|machines| has(&|one| one.machines == *machines)));
+    assert!(LINES.iter().all(|line| has(&|one| one.options.line == *line)));
+    assert!(Placement::ALL.iter().all(|placement| has(&|one| one.options.placement == *placement)));
+    assert!(has(&|one| one.options.cache.is_some()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   fabric      the trait of all fabrics: put, get, compare-and-swap, fetch-and-op, flush
+//!   available   how much memory this machine has left
 //!   heap        blocks of memory in a part, which any rank can take and free
 //!   here        the trait of fabrics on which code can find the rank that it runs in
 //!   process     whether a rank's process is alive
@@ -34,6 +35,7 @@
 //! assert_eq!(sums.unwrap(), [10; 4]);
 //! ```
 
+mod available;
 mod fabric;
 mod heap;
 mod here;
@@ -46,6 +48,7 @@ mod signals;
 pub mod simulated;
 mod window;
 
+pub use available::available_memory;
 pub use fabric::{Change, Dead, Fabric, Position};
 pub use heap::{Full, Heap};
 pub use here::Here;

@@ -21,6 +21,7 @@ use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use thiserror::Error as ThisError;
 
+use crate::available::available_memory;
 use crate::fabric::Position;
 use crate::process::Process;
 
@@ -94,6 +95,10 @@ impl Segment {
         let bytes = bytes.next_multiple_of(8);
         let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
         let (.., size) = layout(ranks, bytes).ok_or_else(too_large)?;
+        // The kernel would kill a process rather than refuse the call below.
+        if available_memory().is_some_and(|left| left < size as u64) {
+            return Err(io::Error::from(io::ErrorKind::OutOfMemory).into());
+        }
         let file =
             memfd_create(c"syncline-fabric", MemfdFlags::CLOEXEC).map_err(io::Error::from)?;
         // Allocates the memory now. If there is too little, that is an error here, and not a signal

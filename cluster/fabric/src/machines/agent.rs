@@ -1,6 +1,6 @@
 //! A machine's agent: it starts the machine's ranks, and serves their parts to other machines.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::ops::Range;
 use std::process::Command;
@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use super::serve::{Ranks, greet, serve};
 use super::wire::Role;
+use rustix::net::{Shutdown, shutdown};
+
 use crate::host::{Error, Job};
 use crate::server::{Card, listen, prepare};
 use crate::signals::without_signals;
@@ -46,8 +48,7 @@ impl Agent {
 
     /// Starts this machine's ranks, each with a part of this many bytes, and serves their parts until
     /// the launcher of the job has connected and has left again. Then the ranks that still run are
-    /// killed. `command` makes the command for a rank. This is called once in a process: the port
-    /// stays open until the process ends.
+    /// killed. `command` makes the command for a rank.
     ///
     /// # Errors
     ///
@@ -67,12 +68,15 @@ impl Agent {
         job.start(ranks.start, command)?;
         let ranks = Arc::new(Ranks { parts: job.parts(), job: Mutex::new(job) });
         let (tell, events) = channel();
-        let its = Arc::clone(&ranks);
-        let accept = move || accept(&self.listener, self.card, &its, &tell);
-        without_signals(|| thread::Builder::new().spawn(accept))?;
-        let result = wait(&events);
-        ranks.job().end();
-        Ok(result?)
+        thread::scope(|scope| {
+            let accept = || accept(&self.listener, self.card, &ranks, &tell);
+            without_signals(|| thread::Builder::new().spawn_scoped(scope, accept))?;
+            let result = wait(&events);
+            ranks.job().end();
+            // From now on, `accept` gets errors.
+            shutdown(&self.listener, Shutdown::Both).map_err(io::Error::from)?;
+            Ok(result?)
+        })
     }
 }
 
@@ -89,7 +93,7 @@ fn wait(events: &Receiver<Event>) -> io::Result<()> {
     let never = |_| io::Error::other("the launcher of the job has not connected");
     let mut event = events.recv_timeout(PATIENCE).map_err(never)?;
     while event != Event::Left {
-        // The sender lives in the thread that accepts connections, which never ends.
+        // The thread that accepts connections has a sender, and is still there.
         event = events.recv().map_err(io::Error::other)?;
     }
     Ok(())
@@ -97,10 +101,15 @@ fn wait(events: &Receiver<Event>) -> io::Result<()> {
 
 fn accept(listener: &TcpListener, card: Card, ranks: &Arc<Ranks>, tell: &Sender<Event>) {
     loop {
-        let Ok((stream, _)) = listener.accept() else {
-            // Perhaps no file descriptor is free; callers have to wait until one is.
-            thread::sleep(Duration::from_millis(1));
-            continue;
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            // The listener was shut down.
+            Err(error) if error.kind() == ErrorKind::InvalidInput => return,
+            Err(_) => {
+                // Perhaps no file descriptor is free; callers have to wait until one is.
+                thread::sleep(Duration::from_millis(1));
+                continue;
+            }
         };
         let (ranks, tell) = (Arc::clone(ranks), tell.clone());
         let answer = move || {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,6 +12,10 @@ use serde::{Deserialize, Serialize};
 use super::unmodified;
 use crate::exec::Variables;
 use crate::failure::Failure;
+
+/// Environment variables that each host has for itself.
+const OWN_TO_A_HOST: [&str; 7] =
+    ["HOSTNAME", "PWD", "TMPDIR", "XDG_RUNTIME_DIR", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY"];
 
 /// How each rank is started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,9 +70,15 @@ impl Start {
         if self.has_equal_addresses { unmodified::randomize_no_addresses() } else { Ok(()) }
     }
 
-    /// Makes the program's path one that is valid in any folder. Returns the current folder.
-    pub fn leave_folder(&mut self) -> std::io::Result<PathBuf> {
+    /// Makes this independent of this process, so that another machine can start it: adds this
+    /// process's environment, and makes the program's path one from the root. Returns the current
+    /// folder.
+    pub fn leave_process(&mut self) -> io::Result<PathBuf> {
         self.program = std::path::absolute(&self.program)?.into();
+        let inherited =
+            env::vars_os().filter(|(name, _)| !OWN_TO_A_HOST.iter().any(|own| name == own));
+        // Those that were added come later, so they replace inherited ones.
+        self.variables.splice(0..0, inherited);
         env::current_dir()
     }
 
@@ -88,12 +99,12 @@ impl Start {
 }
 
 /// Makes this process end when Syncline, its parent, ends.
-fn end_with(parent: u32) -> std::io::Result<()> {
+fn end_with(parent: u32) -> io::Result<()> {
     use nix::sys::{prctl, signal::Signal};
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     // Syncline may have ended before the call above.
     if nix::unistd::getppid().as_raw() as u32 != parent {
-        return Err(std::io::ErrorKind::BrokenPipe.into());
+        return Err(io::ErrorKind::BrokenPipe.into());
     }
     Ok(())
 }

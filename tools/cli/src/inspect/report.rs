@@ -7,6 +7,7 @@ use std::{fs, mem};
 
 use serde_json::json;
 use syncline_conflicts::{Options, Report, SCHEMA, facts_with, named};
+use syncline_fabric::available_memory;
 use syncline_recording::Session;
 use syncline_trace::{Error, Trace, trace_files};
 
@@ -96,10 +97,7 @@ fn read(files: &[PathBuf], options: &Options) -> Result<Vec<Report>, Failure> {
 pub fn free_memory() -> u64 {
     const PART: u64 = 4;
     const LEAST: u64 = 256 << 20;
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse().ok());
-    kilobytes.map_or(LEAST, |kilobytes: u64| (kilobytes * 1024 / PART).max(LEAST))
+    available_memory().map_or(LEAST, |bytes| (bytes / PART).max(LEAST))
 }
 
 /// Prints a message that is not part of the report. An error is ignored: standard error may be

@@ -17,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::{env, fs};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use syncline_fabric::available_memory;
 use syncline_kernel::run::{self, Settings};
 use syncline_kernel::{kernel, machine};
 use syncline_trace::Trace;
@@ -114,10 +115,7 @@ fn settings(args: &Kernel, cache: &Path) -> Result<Settings, Failure> {
 /// Refuses a guest that needs more memory than is free on this machine. Otherwise this machine's
 /// kernel would kill a process.
 fn enough_memory(mebibytes: u32) -> Result<(), Failure> {
-    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let free = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
-    match free.map(|kibibytes| kibibytes >> 10) {
+    match available_memory().map(|bytes| bytes >> 20) {
         Some(free) if free < mebibytes.into() => Err(Failure::message(
             REPORT_FAILED,
             format!("the guest needs {mebibytes} MiB of memory, but only {free} MiB are free here"),

@@ -8,7 +8,7 @@ use std::path::Path;
 use syncline_conformance::{Case, Program, scratch};
 
 /// A text that takes some blocks to compress.
-fn text(into: &Path) {
+pub fn text(into: &Path) {
     let mut text = String::new();
     for number in 0..300_000_u64 {
         let hash = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;

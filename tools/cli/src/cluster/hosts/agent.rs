@@ -31,11 +31,13 @@ pub fn run(_: &ClusterAgent) -> Result<ExitCode, Failure> {
     let order = Order::read(&input).map_err(|error| {
         Failure::message(
             RECORD_FAILED,
-            format!("no order has come from `syncline cluster`: {error}"),
+            format!("what `syncline cluster` has sent can't be read: {error}"),
         )
         .hint("all hosts need the same version of Syncline")
     })?;
     drop(input);
+    // `syncline cluster` has given up, and has said why.
+    let Some(order) = order else { return Ok(ExitCode::from(RECORD_FAILED)) };
     start(agent, &order).map_err(|failure| failure.on(&order.host))?;
     Ok(ExitCode::SUCCESS)
 }

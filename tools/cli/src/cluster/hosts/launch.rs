@@ -21,6 +21,8 @@ use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 const THIS_MACHINE: &str = "localhost";
 /// The time for which agents may still run after their ranks have ended.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// An agent that can't be reached may be about to end with a message, within this time.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The ranks of all hosts.
 pub struct OnHosts {
@@ -55,6 +57,9 @@ pub fn launch(
     bytes: usize,
     mut start: Start,
 ) -> Result<OnHosts, Failure> {
+    let folder = start.leave_process().map_err(|error| {
+        Failure::message(RECORD_FAILED, format!("the current folder is unknown: {error}"))
+    })?;
     let shares = share(hosts, ranks);
     let used = hosts.iter().zip(&shares).filter(|(_, share)| **share > 0);
     let agents = used.clone().map(|(host, _)| Agent::start(&host.name, rsh));
@@ -66,7 +71,6 @@ pub fn launch(
     }
     let map = Map::new(machines);
     all.of_ranks = map.of_ranks();
-    let folder = start.leave_folder().map_err(|error| Failure::new(RECORD_FAILED, error))?;
     for (machine, agent) in all.agents.iter_mut().enumerate() {
         agent.order(&Order {
             version: VERSION,
@@ -153,11 +157,12 @@ impl Agent {
     /// The failure if the agent can't be reached. If the agent has ended by itself, it has printed
     /// the reason.
     fn unreachable(&mut self, error: &io::Error) -> Failure {
-        let host = &self.host;
-        match self.process.try_wait() {
+        let host = self.host.clone();
+        match self.ended(GRACE) {
             Ok(Some(status)) if !status.success() => {
+                let code = status.code().and_then(|code| u8::try_from(code).ok());
                 let message = format!("the agent on {host} has ended: {status}");
-                Failure::message(status.code().unwrap_or(i32::from(RECORD_FAILED)) as u8, message)
+                Failure::message(code.unwrap_or(RECORD_FAILED), message)
             }
             _ => {
                 let message = format!("the agent on {host} can't be reached: {error}");
@@ -167,15 +172,22 @@ impl Agent {
         }
     }
 
-    /// Waits for the process, but not for ever.
+    /// Waits for the process, and kills it if that takes too long.
     fn end(&mut self) -> io::Result<ExitStatus> {
+        if let Some(status) = self.ended(PATIENCE)? {
+            return Ok(status);
+        }
+        self.process.kill()?;
+        self.process.wait()
+    }
+
+    /// The process's exit status, if it ends within this time.
+    fn ended(&mut self, most: Duration) -> io::Result<Option<ExitStatus>> {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.process.try_wait()? {
+            let status = self.process.try_wait()?;
+            if status.is_some() || start.elapsed() > most {
                 return Ok(status);
-            }
-            if start.elapsed() > PATIENCE {
-                self.process.kill()?;
             }
             sleep(Duration::from_millis(2));
         }

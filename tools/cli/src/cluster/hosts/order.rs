@@ -41,10 +41,13 @@ impl Order {
         to.write_all(&text)
     }
 
-    /// Receives an order, and reads no byte more.
-    pub fn read(mut from: impl Read) -> io::Result<Order> {
+    /// Receives an order, and reads no byte more. `None` if the sender has ended without one.
+    pub fn read(mut from: impl Read) -> io::Result<Option<Order>> {
         let mut length = [0; 8];
-        from.read_exact(&mut length)?;
+        if from.read(&mut length[..1])? == 0 {
+            return Ok(None);
+        }
+        from.read_exact(&mut length[1..])?;
         let length = u64::from_le_bytes(length);
         if length > LONGEST {
             return Err(ErrorKind::InvalidData.into());
@@ -52,7 +55,7 @@ impl Order {
         let mut text = vec![0; length as usize];
         from.read_exact(&mut text)?;
         let order: Order = serde_json::from_slice(&text)?;
-        if order.version == VERSION { Ok(order) } else { Err(ErrorKind::InvalidData.into()) }
+        if order.version == VERSION { Ok(Some(order)) } else { Err(ErrorKind::InvalidData.into()) }
     }
 }
 
@@ -96,9 +99,10 @@ mod tests {
         let end = sent.len();
         sent.extend(b"input of rank 0");
         let mut left = &sent[..];
-        assert_eq!(Order::read(&mut left).expect("an order"), order);
+        assert_eq!(Order::read(&mut left).expect("an order"), Some(order.clone()));
         assert_eq!(left, b"input of rank 0");
-        for length in 0..end {
+        assert_eq!(Order::read(&[][..]).expect("nothing"), None);
+        for length in 1..end {
             assert!(Order::read(&sent[..length]).is_err(), "{length}");
         }
         let other = Order { version: VERSION + 1, ..order };

@@ -1,6 +1,9 @@
-//! Tests of `syncline cluster`: exit statuses and messages when ranks fail.
+//! Tests of `syncline cluster`: exit statuses and messages when ranks fail, on one machine and on
+//! several.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod hosts;
 
 use std::env;
 use std::path::Path;
@@ -25,6 +28,9 @@ fn rank() {
     let is_first = env::var("SYNCLINE_RANK").is_ok_and(|rank| rank == "0");
     if scene == "absent" && !is_first {
         std::process::exit(0);
+    }
+    if let Some(scene) = scene.strip_prefix(hosts::SEVERAL) {
+        return hosts::play(scene);
     }
     let program = program::start(1 << 20).expect("shared memory");
     if scene == "inside" && !is_first {
