@@ -1,5 +1,6 @@
 //! Makes this process a rank, as the environment says.
 
+use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
 
@@ -43,9 +44,10 @@ pub enum Error {
         /// The bytes that it has.
         has: usize,
     },
-    /// The ranks run different programs, or have different options.
+    /// The ranks run different programs, or have different options. Ranks of an unmodified program may
+    /// have different libraries.
     #[error(
-        "rank {rank} runs another program than rank 0, or has other options: start all ranks with the same file and the same environment variables"
+        "rank {rank} runs another program than rank 0, or has other options or libraries: start all ranks with the same files and the same environment variables"
     )]
     Different {
         /// The rank that differs.
@@ -112,22 +114,35 @@ pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
     };
     let node = Node::new(fabric.clone(), chosen.pages, Carina, shape, policy)?;
     let rank = Rank::new(fabric, shape, chosen.reserved, node);
-    introduce(&rank, &options)?;
+    introduce(&rank, &options, place)?;
     Ok(Started { rank: rank.set(), options, side: chosen.side })
 }
 
 /// A hash of what has to be equal on all ranks: the program's file, the shape of the memory, the
-/// scheme and the placement.
-fn identity(options: &Options, shape: &Shape) -> io::Result<u64> {
+/// scheme and the placement. If the memory takes the place of the program's variables, pointers to
+/// functions are shared as well, so the libraries have to be equal, and at the same addresses.
+fn identity(options: &Options, shape: &Shape, place: Where) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
-    hasher.write(&std::fs::read("/proc/self/exe")?);
+    hasher.write(&fs::read("/proc/self/exe")?);
     hasher.write(format!("{shape:?} {:?} {:?}", options.scheme, options.placement).as_bytes());
+    if let Where::Over(_) = place {
+        for line in fs::read_to_string("/proc/self/maps")?.lines() {
+            // addresses, permissions, offset, device, inode, file
+            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+            if let [addresses, "r-xp", offset, _, _, file] = fields[..]
+                && file.starts_with('/')
+            {
+                hasher.write(format!("{addresses} {offset}").as_bytes());
+                hasher.write(&fs::read(file)?);
+            }
+        }
+    }
     Ok(hasher.finish() | 1)
 }
 
 /// Publishes the hash of this rank's program and options, and compares it with that of rank 0.
-fn introduce(rank: &Rank, options: &Options) -> Result<(), Error> {
-    let identity = identity(options, &rank.shape)?;
+fn introduce(rank: &Rank, options: &Options, place: Where) -> Result<(), Error> {
+    let identity = identity(options, &rank.shape, place)?;
     let word = |of, word| rank.layout.control(of, word);
     let me = rank.number();
     if me == 0 {

@@ -49,6 +49,40 @@ fn pigz_on_two_hosts() {
     assert!(case.limit(100).on_ranks(2).stdout == alone.stdout);
 }
 
+/// Pointers to functions of libraries are shared, so the libraries have to be the same.
+#[test]
+fn a_host_with_another_library_is_refused() {
+    let folder = scratch();
+    let mut options = two_hosts(folder.path());
+    let maps = fs::read_to_string("/proc/self/maps").expect("the libraries of this process");
+    let library = maps.lines().find_map(|line| line.split(' ').next_back().filter(is_libc));
+    let library = library.expect("the C library");
+    let mut other = fs::read(library).expect("it is read");
+    // Nothing reads the last byte of the table of sections, which debuggers need.
+    *other.last_mut().expect("it is not empty") ^= 1;
+    fs::write(folder.path().join("libc.so.6"), other).expect("a file");
+    let set = format!("export LD_LIBRARY_PATH={}", folder.path().display());
+    options[3] = script(folder.path(), "rsh", &format!("#!/bin/sh\n{set}\nexec sh -c \"$2\"\n"));
+    let program = Program::compile("ranks.c");
+    let mut command = Command::new(syncline());
+    command
+        .args(["cluster", "-n", "2", "--unmodified"])
+        .args(&options)
+        .env_remove("LD_LIBRARY_PATH");
+    command.arg("--").arg(program.path()).arg("once");
+    let outcome = run_limited(&mut command, Duration::from_secs(60));
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    assert_ne!(outcome.status, 0, "{said}");
+    assert!(
+        said.contains("rank 1 runs another program than rank 0, or has other options"),
+        "{said}"
+    );
+}
+
+fn is_libc(file: &&str) -> bool {
+    file.ends_with("/libc.so.6")
+}
+
 /// Makes two namespaces of the network with a cable between them, in which only the second one's name
 /// leads to the other, and runs `$@` in the first one.
 const CABLE: &str = r#"
