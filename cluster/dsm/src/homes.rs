@@ -1,15 +1,18 @@
 //! Where lines live: which rank's memory has a line's bytes and its directory entry.
 //!
-//! A line has no home until a rank touches it. The first rank that touches it claims the line's
-//! word in the table of homes, by a compare-and-swap from `NONE` to `CLAIMED`. This rank takes a
-//! slot at the rank that the placement wants, and writes rank and slot into the word. Other ranks
-//! that touch the line wait until the word has them.
+//! The table of homes has a word for each line, which is `NONE` until a rank touches the line. If
+//! lines are interleaved or in blocks, each line has a slot that is kept for it, at the rank that the
+//! placement wants. The first rank that touches the line writes rank and slot into the word, by a
+//! compare-and-swap.
 //!
-//! So one mechanism serves all placements. If lines are interleaved or in blocks, the wanted rank
-//! is a function of the line. With first touch, the wanted rank is the one that claims. A program
-//! places a line by hand by claiming it before any rank touches it. If the wanted rank is full, the
-//! line goes to the next rank that is not full. A home never moves, so each node caches the homes
-//! that it has learnt.
+//! Other lines get a slot when they are claimed: with first touch, at the first rank that touches the
+//! line; and lines that the program places by hand before any rank touches them. The rank that claims
+//! the line changes its word from `NONE` to `CLAIMED`, takes a free slot at the wanted rank, and
+//! writes rank and slot into the word. Other ranks that touch the line wait until the word has them.
+//! If the wanted rank is full, the line goes to the next rank that is not full, or to the slot that
+//! is kept for it.
+//!
+//! A home never moves, so each node caches the homes that it has learnt.
 
 use syncline_fabric::{Dead, Fabric, Position};
 
@@ -80,6 +83,24 @@ impl Homes {
         Homes { placement, known: vec![NONE; shape.lines] }
     }
 
+    /// The slots of each rank that are kept for certain lines. They come before the others.
+    pub fn kept(&self, shape: &Shape) -> usize {
+        match self.placement {
+            Placement::Interleaved | Placement::Blocks => shape.share(),
+            Placement::FirstTouch => 0,
+        }
+    }
+
+    /// The slot that is kept for a line.
+    fn kept_for(&self, shape: &Shape, line: usize) -> Option<Home> {
+        let (ranks, share) = (shape.ranks, shape.share());
+        match self.placement {
+            Placement::Interleaved => Some(Home { rank: line % ranks, slot: line / ranks }),
+            Placement::Blocks => Some(Home { rank: line / share, slot: line % share }),
+            Placement::FirstTouch => None,
+        }
+    }
+
     /// Returns a line's home. If the line has none, this gives it one.
     ///
     /// # Errors
@@ -93,12 +114,16 @@ impl Homes {
         line: usize,
     ) -> Result<Home, Dead> {
         if self.known[line] == NONE {
-            let wanted = match self.placement {
-                Placement::Interleaved => line % shape.ranks,
-                Placement::Blocks => line / shape.lines.div_ceil(shape.ranks),
-                Placement::FirstTouch => fabric.rank(),
+            self.known[line] = match self.kept_for(shape, line) {
+                Some(home) => {
+                    let word = layout.home(shape, line);
+                    match fabric.compare_and_swap(word, NONE, home.bits())? {
+                        NONE => home.bits(),
+                        seen => settled(fabric, word, seen)?,
+                    }
+                }
+                None => self.claim(fabric, shape, layout, line, fabric.rank())?,
             };
-            self.known[line] = claim(fabric, shape, layout, line, wanted)?;
         }
         Ok(Home::from_bits(self.known[line]))
     }
@@ -117,56 +142,67 @@ impl Homes {
         line: usize,
         rank: usize,
     ) -> Result<Home, Dead> {
-        self.known[line] = claim(fabric, shape, layout, line, rank)?;
+        self.known[line] = self.claim(fabric, shape, layout, line, rank)?;
         Ok(Home::from_bits(self.known[line]))
     }
-}
 
-/// Returns the line's word in the table of homes. If the word is `NONE`, this rank claims the line
-/// and writes the word.
-fn claim(
-    fabric: &impl Fabric,
-    shape: &Shape,
-    layout: &Layout,
-    line: usize,
-    wanted: usize,
-) -> Result<u64, Dead> {
-    let word = layout.home(shape, line);
-    let mut looks = 1;
-    let mut seen = fabric.load(word)?;
-    loop {
-        match seen {
+    /// Returns the line's word in the table of homes. If the word is `NONE`, this rank claims the
+    /// line, takes a slot, and writes the word.
+    fn claim(
+        &self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        line: usize,
+        wanted: usize,
+    ) -> Result<u64, Dead> {
+        let word = layout.home(shape, line);
+        match fabric.compare_and_swap(word, NONE, CLAIMED)? {
             NONE => {
-                seen = fabric.compare_and_swap(word, NONE, CLAIMED)?;
-                if seen == NONE {
-                    let home = take(fabric, shape, layout, wanted)?;
-                    fabric.store(word, home.bits())?;
-                    return Ok(home.bits());
+                let home = self.take(fabric, shape, layout, line, wanted)?.bits();
+                fabric.store(word, home)?;
+                Ok(home)
+            }
+            seen => settled(fabric, word, seen),
+        }
+    }
+
+    /// Takes a slot for a line at the wanted rank, or else at the first rank after it that is not
+    /// full, or else the slot that is kept for the line.
+    fn take(
+        &self,
+        fabric: &impl Fabric,
+        shape: &Shape,
+        layout: &Layout,
+        line: usize,
+        wanted: usize,
+    ) -> Result<Home, Dead> {
+        let kept = self.kept_for(shape, line);
+        if let Some(home) = kept.filter(|home| home.rank == wanted) {
+            return Ok(home);
+        }
+        let first = self.kept(shape);
+        for rank in (wanted..shape.ranks).chain(0..wanted) {
+            let count: Position = layout.control(rank, Control::Lines);
+            // The counter is loaded first, so that the counter of a full rank does not grow.
+            if first + (fabric.load(count)? as usize) < shape.capacity() {
+                let slot = first + fabric.add(count, 1)? as usize;
+                if slot < shape.capacity() {
+                    return Ok(Home { rank, slot });
                 }
             }
-            CLAIMED => {
-                fabric.pause(word, looks);
-                looks += 1;
-                seen = fabric.load(word)?;
-            }
-            home => return Ok(home),
         }
+        Ok(kept.expect("if no slots are kept, all ranks together have room for all lines"))
     }
 }
 
-/// Takes the next slot of the wanted rank, or of the first rank after it that is not full. All
-/// ranks together have room for all lines.
-fn take(fabric: &impl Fabric, shape: &Shape, layout: &Layout, wanted: usize) -> Result<Home, Dead> {
-    let mut rank = wanted;
-    loop {
-        let count: Position = layout.control(rank, Control::Lines);
-        // The counter is loaded first, so that the counter of a full rank does not grow.
-        if (fabric.load(count)? as usize) < shape.capacity() {
-            let slot = fabric.add(count, 1)? as usize;
-            if slot < shape.capacity() {
-                return Ok(Home { rank, slot });
-            }
-        }
-        rank = (rank + 1) % shape.ranks;
+/// Returns the line's word in the table of homes, once the rank that claims the line has written it.
+fn settled(fabric: &impl Fabric, word: Position, mut seen: u64) -> Result<u64, Dead> {
+    let mut looks = 1;
+    while seen == CLAIMED {
+        fabric.pause(word, looks);
+        looks += 1;
+        seen = fabric.load(word)?;
     }
+    Ok(seen)
 }

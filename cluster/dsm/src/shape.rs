@@ -80,7 +80,12 @@ impl Shape {
     /// The most lines that can live at one rank: twice its fair share, so that a placement may be
     /// uneven.
     pub fn capacity(&self) -> usize {
-        (2 * self.lines.div_ceil(self.ranks)).min(self.lines)
+        (2 * self.share()).min(self.lines)
+    }
+
+    /// A rank's fair share of the lines, rounded up.
+    pub fn share(&self) -> usize {
+        self.lines.div_ceil(self.ranks)
     }
 
     /// The offset of each area in a part.
@@ -97,7 +102,7 @@ impl Shape {
         let nodes = take(self.nodes, 64);
         let summary = take(words.div_ceil(64) * 8, 64);
         let notices = take(words * 8, 64);
-        let homes = take(self.lines.div_ceil(self.ranks) * 8, 64);
+        let homes = take(self.share() * 8, 64);
         let log = take(self.log * 8, 64);
         let entries = take(self.capacity() * 8, 64);
         let conflicts = take(8 + CONFLICTS * 16, 64);
@@ -158,7 +163,8 @@ pub enum Control {
     Notices = 64,
     /// The number of entries that were ever appended to the log of this home.
     LogTail = 128,
-    /// The number of slots for lines that are taken at this rank.
+    /// The number of slots for lines that are taken at this rank, without those that are kept for
+    /// certain lines.
     Lines = 192,
     /// At rank 0: the number of entries that were ever appended to all logs.
     LogCount = 256,

@@ -117,6 +117,30 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
+    /// Performs a compare-and-swap, and then reads bytes of the same rank. A fabric may do both in
+    /// one round trip. Returns the value that the word held.
+    ///
+    /// # Errors
+    ///
+    /// If the target is dead; the contents of `into` are then unspecified.
+    ///
+    /// # Panics
+    ///
+    /// If the two positions are of different ranks.
+    #[inline]
+    fn compare_and_swap_then_get(
+        &self,
+        at: Position,
+        (old, new): (u64, u64),
+        from: Position,
+        into: &mut [u8],
+    ) -> Result<u64, Dead> {
+        assert_eq!(at.rank, from.rank, "both are of one rank");
+        let found = self.compare_and_swap(at, old, new)?;
+        self.get(from, into)?;
+        Ok(found)
+    }
+
     /// Waits until everything that this rank has put to the other one has taken effect. If nothing
     /// was put to it since its last flush, this returns without communication.
     ///

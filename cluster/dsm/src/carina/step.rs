@@ -84,8 +84,9 @@ pub fn line(event: LineEvent) -> &'static [LineStep] {
         // The deposit could also come after the fetch: in both orders, the node learns what the
         // entry says before its next acquire (the test
         // `fetching_or_diffing_before_the_deposit_is_coherent`). The order chosen here would stay
-        // sound if nodes could also leave an entry.
-        LineEvent::Miss => &[MakeRoom, Reader, Settle, Fetch, Twin],
+        // sound if nodes could also leave an entry. A node may make the deposit and the fetch in one
+        // round trip, if they follow each other.
+        LineEvent::Miss => &[MakeRoom, Settle, Reader, Fetch, Twin],
         // A node is deposited as a writer here and not at its first write. That is early enough: a
         // node that has to see the write acquires only after this node's release, and the release
         // waits for the notices.

@@ -5,11 +5,12 @@
 
 use std::ops::Range;
 
-use syncline_fabric::{Dead, Fabric, Position};
+use syncline_fabric::{Dead, Fabric};
 
 use super::{Node, Quiet};
 use crate::carina::{FenceStep, Known, Rules, Scheme};
 use crate::pages::Pages;
+use crate::shape::Control;
 
 impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// Performs a step of a fence. [`FenceStep::Synchronize`] is the caller's task: this function
@@ -102,10 +103,18 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         }
         self.known.fill(Known::default());
         let me = self.fabric.rank();
-        let lines = self.fabric.load(self.layout.control(me, crate::shape::Control::Lines))?;
-        for slot in 0..(lines as usize).min(self.shape.capacity()) {
-            let entry: Position = self.layout.entry(me, slot);
-            self.fabric.store(entry, 0)?;
+        let taken = self.fabric.load(self.layout.control(me, Control::Lines))? as usize;
+        let slots = (self.homes.kept(&self.shape) + taken).min(self.shape.capacity());
+        // Most entries may be empty, so they are read in bulk.
+        let bulk = self.shape.page / 8;
+        for first in (0..slots).step_by(bulk) {
+            let entries = &mut self.snapshot[..8 * bulk.min(slots - first)];
+            self.fabric.get(self.layout.entry(me, first), entries)?;
+            for (number, entry) in entries.chunks_exact(8).enumerate() {
+                if entry.iter().any(|byte| *byte != 0) {
+                    self.fabric.store(self.layout.entry(me, first + number), 0)?;
+                }
+            }
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! What a node does at a miss and at a downgrade: it performs the steps of [`Rules::line`].
 
+use std::ops::Range;
+
 use syncline_fabric::{Dead, Fabric};
 
 use super::Node;
@@ -14,9 +16,15 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
         let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
-        for step in self.rules.line(event) {
+        let mut steps = self.rules.line(event);
+        while let Some((step, rest)) = steps.split_first() {
+            steps = rest;
             match step {
                 LineStep::MakeRoom => self.make_room(line)?,
+                LineStep::Reader if rest.first() == Some(&LineStep::Fetch) => {
+                    steps = &rest[1..];
+                    self.enter_and_fetch(line, home)?;
+                }
                 LineStep::Reader => self.enter(line, home, Role::Reader)?,
                 LineStep::Writer => self.enter(line, home, Role::Writer)?,
                 LineStep::Settle => self.fabric.flush(home.rank)?,
@@ -38,11 +46,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
 
     /// Drops lines from the cache. If they may have been written, `written` is `true`, and they are
     /// downgraded first.
-    pub(super) fn drop_lines(
-        &mut self,
-        lines: std::ops::Range<usize>,
-        written: bool,
-    ) -> Result<(), Dead> {
+    pub(super) fn drop_lines(&mut self, lines: Range<usize>, written: bool) -> Result<(), Dead> {
         let pages = self.pages_of(lines.start).start..self.pages_of(lines.end).start;
         let freeze = written && self.threads > 1;
         if freeze {
@@ -62,35 +66,68 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// Deposits this node in a line's entry, unless this node is in the entry in this role already
     /// or the scheme does not register nodes in this role.
     fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
+        if self.needs_deposit(line, role) { self.deposit(line, home, role, false) } else { Ok(()) }
+    }
+
+    fn needs_deposit(&self, line: usize, role: Role) -> bool {
         let known = self.known[line];
         let done = if role == Role::Reader { known.reads } else { known.writes };
-        if done || !registers(self.policy.scheme, role) {
-            return Ok(());
-        }
+        !done && registers(self.policy.scheme, role)
+    }
+
+    /// Deposits this node in a line's entry. If `fetches` is set, the line's bytes arrive as well, in
+    /// the same round trip if the fabric can do that.
+    fn deposit(&mut self, line: usize, home: Home, role: Role, fetches: bool) -> Result<(), Dead> {
         self.counts.deposits += 1;
         let (scheme, at) = (self.policy.scheme, (&self.shape, &self.layout));
-        let (fabric, rules) = (&self.fabric, &self.rules);
+        let from = self.layout.data(&self.shape, home.rank, home.slot);
+        let (fabric, rules, known) = (&self.fabric, &self.rules, self.known[line]);
+        let range = self.arrives_at(line);
+        let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
+        let fetched = fetches.then_some((from, into));
         self.known[line] =
-            self.pyxis.deposit(fabric, rules, scheme, at, (line, home), role, known)?;
+            self.pyxis.deposit(fabric, rules, scheme, at, (line, home), role, known, fetched)?;
         Ok(())
     }
 
-    /// Fetches a line from its home. On fault sides that make twins at the fetch, the twin gets the
-    /// same bytes as the pages.
+    /// Deposits this node as a reader, as [`enter`](Self::enter) does, and fetches the line.
+    fn enter_and_fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
+        if !self.needs_deposit(line, Role::Reader) {
+            return self.fetch(line, home);
+        }
+        self.deposit(line, home, Role::Reader, true)?;
+        self.install(line);
+        Ok(())
+    }
+
     fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
         let from = self.layout.data(&self.shape, home.rank, home.slot);
-        let first = self.pages_of(line).start;
+        let range = self.arrives_at(line);
+        let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
+        self.fabric.get(from, into)?;
+        self.install(line);
+        Ok(())
+    }
+
+    /// Where in `twins` a line arrives. On fault sides that make twins at the first write it is `None`,
+    /// and the line arrives in `arriving`. On the other ones, the twin so gets the same bytes as the
+    /// pages.
+    fn arrives_at(&self, line: usize) -> Option<Range<usize>> {
         let start = self.cache.slot(line) * self.shape.line();
-        let arriving = match self.pages.twins() {
-            Twins::AtFetch => self.twins.at_mut(start..start + self.shape.line()),
-            Twins::AtWrite => &mut self.arriving[..],
+        (self.pages.twins() == Twins::AtFetch).then_some(start..start + self.shape.line())
+    }
+
+    /// Makes a line that has arrived accessible.
+    fn install(&mut self, line: usize) {
+        let first = self.pages_of(line).start;
+        let bytes = match self.arrives_at(line) {
+            Some(range) => self.twins.at(range),
+            None => &self.arriving[..],
         };
-        self.fabric.get(from, arriving)?;
-        self.pages.install(first, arriving);
+        self.pages.install(first, bytes);
         self.cache.insert(line);
         self.note_fetched(line);
         self.counts.fetched += self.shape.line() as u64;
-        Ok(())
     }
 
     /// Takes a snapshot of the page, and puts the bytes that differ from the twin to the line's

@@ -18,7 +18,7 @@
 mod log;
 mod notices;
 
-use syncline_fabric::{Change, Dead, Fabric};
+use syncline_fabric::{Change, Dead, Fabric, Position};
 
 use crate::carina::{Entry, Known, Role, Rules, Scheme, Tell};
 use crate::homes::Home;
@@ -40,8 +40,9 @@ impl Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
 
-    /// Enters this node into a line's entry, and sends the notices. Returns what the node then
-    /// knows about the line.
+    /// Enters this node into a line's entry, and sends the notices. If `fetched` is given, also
+    /// fetches these bytes of the entry's rank, before the notices. Returns what the node then knows
+    /// about the line.
     ///
     /// # Errors
     ///
@@ -56,12 +57,21 @@ impl Pyxis {
         (line, home): (usize, Home),
         role: Role,
         known: Known,
+        mut fetched: Option<(Position, &mut [u8])>,
     ) -> Result<Known, Dead> {
         let (me, word) = (fabric.rank(), layout.entry(home.rank, home.slot));
-        let mut old = Entry::EMPTY;
+        // A guess that is often right, at the first access and at the first write after it.
+        let mut old = match known.reads {
+            true => rules.deposit(scheme, me, Role::Reader, Entry::EMPTY).entry,
+            false => Entry::EMPTY,
+        };
         let answer = loop {
             let answer = rules.deposit(scheme, me, role, old);
-            let found = fabric.compare_and_swap(word, old.bits(), answer.entry.bits())?;
+            let change = (old.bits(), answer.entry.bits());
+            let found = match fetched.take() {
+                Some((from, into)) => fabric.compare_and_swap_then_get(word, change, from, into)?,
+                None => fabric.compare_and_swap(word, change.0, change.1)?,
+            };
             if found == old.bits() {
                 break answer;
             }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use syncline::Mutex;
 use syncline::lock::Futex;
 
+use super::poll::read;
 use super::wire::{
     LENGTH, LONGEST, MAGIC, Operation, REQUEST, RUN, RUNS, Request, Role, hello, run,
 };
@@ -79,8 +80,22 @@ impl Link {
         self.with(|ends| {
             ends.push(request)?;
             ends.send()?;
-            ends.stream.read_exact(answer)
+            read(&ends.stream, answer)
         })
+    }
+
+    /// Sends a request whose answer is a word, and one whose answer has as many bytes as `answer`.
+    /// Waits for both, and returns the word.
+    pub fn ask_both(&self, first: Request, then: Request, answer: &mut [u8]) -> Result<u64, Gone> {
+        let mut word = [0; 8];
+        self.with(|ends| {
+            ends.push(first)?;
+            ends.push(then)?;
+            ends.send()?;
+            read(&ends.stream, &mut word)?;
+            read(&ends.stream, answer)
+        })?;
+        Ok(u64::from_le_bytes(word))
     }
 
     /// Sends a request, and waits for its answer, which is a word.
@@ -106,7 +121,7 @@ impl Link {
             if ends.has_put {
                 ends.push(Request { operation: Operation::Flush, rank: 0, at: 0 })?;
                 ends.send()?;
-                ends.stream.read_exact(&mut [0; 8])?;
+                read(&ends.stream, &mut [0; 8])?;
                 ends.has_put = false;
             }
             Ok(())

@@ -6,6 +6,7 @@
 //!   wire     requests, as bytes
 //!   agent    a machine's agent: starts the machine's ranks, and serves their parts to others
 //!   serve    answers the requests of one connection
+//!   poll     waits for bytes of a connection
 //!   link     the calling side: a rank's connection to another machine
 //!   rank     the operations of a rank
 //!   job      the launcher's view of all ranks
@@ -28,6 +29,7 @@ mod agent;
 mod job;
 mod link;
 mod map;
+mod poll;
 mod rank;
 mod serve;
 mod wire;

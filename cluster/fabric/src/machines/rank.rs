@@ -173,6 +173,7 @@ impl Machines {
 
 /// A waiter polls another machine's word this often without a rest, ...
 const POLLS: u32 = 16;
+const YIELDS: u32 = 64;
 /// ... and then rests this long between two polls.
 const NAP: Duration = Duration::from_micros(50);
 /// A thread that sleeps for another machine's word returns after this time, since nothing wakes it.
@@ -257,6 +258,29 @@ impl Fabric for Machines {
         self.word(at, here, Operation::CompareAndSwap(old, new))
     }
 
+    fn compare_and_swap_then_get(
+        &self,
+        at: Position,
+        (old, new): (u64, u64),
+        from: Position,
+        into: &mut [u8],
+    ) -> Result<u64, Dead> {
+        assert_eq!(at.rank, from.rank, "both are of one rank");
+        match (self.way(at, 8), self.way(from, into.len())) {
+            (Way::There(link, word), Way::There(_, bytes)) if into.len() <= LONGEST => {
+                assert!(at.at.is_multiple_of(8), "{at:?} is not the position of a word");
+                let swap = word.request(Operation::CompareAndSwap(old, new));
+                let get = bytes.request(Operation::Get(into.len() as u32));
+                link.ask_both(swap, get, into).map_err(dead(at.rank))
+            }
+            _ => {
+                let found = self.compare_and_swap(at, old, new)?;
+                self.get(from, into)?;
+                Ok(found)
+            }
+        }
+    }
+
     #[inline]
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         let here = |host: &Host, at| host.fetch_and(at, change, operand);
@@ -286,6 +310,7 @@ impl Fabric for Machines {
     #[inline]
     fn pause(&self, at: Position, looks: u32) {
         match self.way(at, 0) {
+            Way::Here(_) if self.others.is_some() && looks > YIELDS => thread::sleep(NAP),
             Way::Here(at) => self.host.pause(at, looks),
             Way::There(..) if looks > POLLS => thread::sleep(NAP),
             Way::There(..) => {}

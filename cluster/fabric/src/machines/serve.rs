@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use std::os::unix::process::ExitStatusExt;
 
+use super::poll::wait;
 use super::wire::{
     self, HELLO, LONGEST, MAGIC, Operation, REQUEST, RUNS, Request, Role, each_run, greeted,
 };
@@ -56,6 +57,9 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
             answers.clear();
         }
         let mut bytes = [0; REQUEST];
+        if requests.buffer().is_empty() {
+            wait(stream);
+        }
         requests.read_exact(&mut bytes)?;
         let request = Request::from_bytes(&bytes)?;
         if !ranks.contains(&request) {
