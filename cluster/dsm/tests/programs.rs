@@ -16,8 +16,8 @@ use syncline_dsm::carina::Scheme;
 use syncline_dsm::homes::Placement;
 use syncline_dsm::pages::Side;
 use syncline_dsm::program::Options;
-use syncline_fabric::machines::{Agent, Job, Machine, Map};
-use syncline_fabric::{Host, Machines};
+use syncline_fabric::Host;
+use syncline_fabric::machines::{Job, pretend};
 
 const SCHEMES: [Scheme; 3] = [Scheme::Shared, Scheme::Private, Scheme::Writers];
 const BUFFERS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(64)];
@@ -78,31 +78,10 @@ fn run(program: &Path, setting: &Setting, arguments: &[&str]) {
         let mut job = Host::launch(*ranks, bytes, |_| command()).expect("ranks start");
         return all_succeed(*ranks, |rank| job.ended(rank).expect("it ends"), &what);
     }
-    let agents: Vec<Agent> = (0..*machines).map(|_| Agent::new().expect("an agent")).collect();
-    let machine = |(number, agent): (usize, &Agent)| Machine {
-        ranks: (ranks + number) / machines,
-        card: agent.card(),
-    };
-    let map = Map::new(agents.iter().enumerate().map(machine).collect());
-    assert_eq!(map.ranks(), *ranks);
-    let file = tempfile::NamedTempFile::new().expect("a file");
-    std::fs::write(file.path(), map.to_bytes()).expect("it is written");
-    std::thread::scope(|scope| {
-        for (number, agent) in agents.into_iter().enumerate() {
-            let first = map.first(number);
-            let (ranks, file) = (first..first + map.machines()[number].ranks, file.path());
-            scope.spawn(move || {
-                let run = agent.run(ranks, bytes, |_| {
-                    let mut command = command();
-                    command.envs(Machines::variables(file.as_os_str(), number));
-                    command
-                });
-                run.expect("ranks start");
-            });
-        }
-        let job = Job::connect(&map).expect("agents");
-        all_succeed(*ranks, |rank| job.ended(rank).expect("an agent"), &what);
-    });
+    let of_machines: Vec<usize> =
+        (0..*machines).map(|number| (ranks + number) / machines).collect();
+    let act = |job: &Job| all_succeed(*ranks, |rank| job.ended(rank).expect("an agent"), &what);
+    pretend(&of_machines, bytes, |_| command(), act).expect("ranks start");
 }
 
 fn all_succeed(ranks: usize, mut ended: impl FnMut(usize) -> Option<ExitStatus>, what: &str) {

@@ -1,16 +1,21 @@
 //! A machine's agent: it starts the machine's ranks, and serves their parts to other machines.
 
+use std::fs::File;
+use std::io::Write;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
-use std::ops::Range;
-use std::process::Command;
+use std::os::fd::AsRawFd;
+use std::process::{self, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use super::map::Map;
+use super::rank::{MACHINE, MAP};
 use super::serve::{Ranks, greet, serve};
 use super::wire::Role;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{Shutdown, shutdown};
 
 use crate::host::{Error, Job};
@@ -46,9 +51,9 @@ impl Agent {
         self.card
     }
 
-    /// Starts this machine's ranks, each with a part of this many bytes, and serves their parts until
+    /// Starts a machine's ranks, each with a part of this many bytes, and serves their parts until
     /// the launcher of the job has connected and has left again. Then the ranks that still run are
-    /// killed. `command` makes the command for a rank.
+    /// killed. `machine` is the machine's number in the map; `command` makes the command for a rank.
     ///
     /// # Errors
     ///
@@ -57,15 +62,25 @@ impl Agent {
     ///
     /// # Panics
     ///
-    /// If there are no ranks.
+    /// If there is no such machine.
     pub fn run(
         self,
-        ranks: Range<usize>,
+        map: &Map,
+        machine: usize,
         bytes: usize,
-        command: impl FnMut(usize) -> Command,
+        mut command: impl FnMut(usize) -> Command,
     ) -> Result<(), Error> {
-        let mut job = Job::new(ranks.len(), bytes)?;
-        job.start(ranks.start, command)?;
+        let mut job = Job::new(map.machines()[machine].ranks, bytes)?;
+        // The ranks open the map by this process's descriptor, so nothing is left of it at the end.
+        let file = memfd_create(c"syncline-machines", MemfdFlags::CLOEXEC);
+        let file = File::from(file.map_err(io::Error::from)?);
+        (&file).write_all(&map.to_bytes())?;
+        let name = format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd());
+        job.start(map.first(machine), |rank| {
+            let mut command = command(rank);
+            command.env(MAP, &name).env(MACHINE, machine.to_string());
+            command
+        })?;
         let ranks = Arc::new(Ranks { parts: job.parts(), job: Mutex::new(job) });
         let (tell, events) = channel();
         thread::scope(|scope| {

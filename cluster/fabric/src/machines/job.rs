@@ -44,6 +44,11 @@ impl Job {
         Ok(Job { links, ranks })
     }
 
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks.len()
+    }
+
     /// A rank's exit status; `None` if it still runs.
     ///
     /// # Errors

@@ -10,6 +10,7 @@
 //!   link     the calling side: a rank's connection to another machine
 //!   rank     the operations of a rank
 //!   job      the launcher's view of all ranks
+//!   pretend  several machines that are all this one, for tests
 //! ```
 //!
 //! On each machine, a process that is no rank, the *agent*, maps the ranks' parts too. It answers the
@@ -30,6 +31,7 @@ mod job;
 mod link;
 mod map;
 mod poll;
+mod pretend;
 mod rank;
 mod serve;
 mod wire;
@@ -38,4 +40,5 @@ pub use crate::server::{CARD, Card};
 pub use agent::Agent;
 pub use job::{Job, Lost};
 pub use map::{Machine, Map};
+pub use pretend::pretend;
 pub use rank::{Error, Machines};

@@ -1,7 +1,6 @@
 //! A rank of a job on one or more machines.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -19,9 +18,9 @@ use crate::here::{Entered, Here};
 use crate::host::{self, Host};
 
 /// The variable with the name of a file with the job's map, if it has several machines.
-const MAP: &str = "SYNCLINE_MACHINES";
+pub(super) const MAP: &str = "SYNCLINE_MACHINES";
 /// The variable with this machine's number in the map.
-const MACHINE: &str = "SYNCLINE_MACHINE";
+pub(super) const MACHINE: &str = "SYNCLINE_MACHINE";
 
 /// Why a process could not join as a rank.
 #[derive(Debug, ThisError)]
@@ -81,12 +80,6 @@ impl From<Host> for Machines {
 }
 
 impl Machines {
-    /// The environment variables that tell a rank's process of the job's machines: the file is one
-    /// with the map, and `machine` is the number of this machine in it.
-    pub fn variables(file: &OsStr, machine: usize) -> [(&'static str, std::ffi::OsString); 2] {
-        [(MAP, file.to_owned()), (MACHINE, machine.to_string().into())]
-    }
-
     /// Joins as the rank that the environment says. Connects to all other machines.
     ///
     /// # Errors

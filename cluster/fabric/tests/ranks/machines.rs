@@ -3,12 +3,11 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
-use syncline_fabric::machines::{Agent, Job, Machine, Map};
+use syncline_fabric::machines::{Job, pretend};
 use syncline_fabric::{Fabric, Machines, Position};
-use tempfile::NamedTempFile;
 
 use super::{BYTES, LATE, all_sums, command, death, meet};
 
@@ -16,6 +15,8 @@ use super::{BYTES, LATE, all_sums, command, death, meet};
 pub const SEVERAL: &str = "machines-";
 /// Each critical section takes some round trips.
 const TIMES: u64 = 200;
+/// More bytes than a request can carry.
+const LONG: usize = (2 << 20) + 100;
 
 /// Does the work of a rank.
 pub fn play(scene: &str) {
@@ -23,6 +24,7 @@ pub fn play(scene: &str) {
     match scene {
         "sums" => all_sums(&machines, TIMES),
         "copies" => copies(&machines),
+        "relay" => relay(&machines),
         "death" => death(&machines),
         "wait" => loop {
             machines.rest(Duration::from_millis(10));
@@ -35,7 +37,7 @@ pub fn play(scene: &str) {
 /// can carry. Then every rank reads what the others have put.
 fn copies(machines: &Machines) {
     let (me, ranks) = (machines.rank(), machines.ranks());
-    let share = machines.bytes() / 2 / ranks / 8 * 8;
+    let share = machines.bytes() / 4 / ranks / 8 * 8;
     let byte = |from: usize, to: usize, at: usize| (from * 89 + to * 31 + at * 7 + at / 251) as u8;
     let begin = |from: usize| machines.bytes() / 2 + from * share;
     for to in 0..ranks {
@@ -47,8 +49,26 @@ fn copies(machines: &Machines) {
             (at, length) = (at + piece.len(), length * 2 % 100_003 + 1);
         }
     }
+    // The parts of two ranks of a machine in turn, and more than a request can carry.
+    let turns = begin(ranks) + 8 * 64 * me;
+    for at in 0..8 {
+        for to in 0..ranks {
+            machines.put(Position { rank: to, at: turns + 8 * at }, &[me as u8 + 1; 8]);
+        }
+    }
+    let long: Vec<u8> = (0..LONG).map(|at| byte(me, 0, at)).collect();
+    let far = Position { rank: (me + 1) % ranks, at: 1 << 20 };
+    machines.put(far, &long);
     machines.flush_all();
     meet(machines, 1);
+    let mut read = vec![0; LONG];
+    machines.get(far, &mut read).unwrap();
+    assert!(read == long, "a long put");
+    for (from, to) in (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to))) {
+        let mut read = [0; 64];
+        machines.get(Position { rank: to, at: begin(ranks) + 8 * 64 * from }, &mut read).unwrap();
+        assert_eq!(read, [from as u8 + 1; 64], "from {from} to {to}, in turn");
+    }
     for (from, to) in (0..ranks).flat_map(|from| (0..ranks).map(move |to| (from, to))) {
         let mut read = vec![0; share];
         machines.get(Position { rank: to, at: begin(from) }, &mut read).unwrap();
@@ -66,36 +86,45 @@ fn copies(machines: &Machines) {
     }
 }
 
-/// Starts ranks on several machines, and lets `act` watch them.
-fn on<R>(ranks: &[usize], bytes: usize, scene: &str, act: impl FnOnce(&Job, &Map) -> R) -> R {
-    let agents: Vec<Agent> = ranks.iter().map(|_| Agent::new().expect("an agent")).collect();
-    let machine = |(agent, ranks): (&Agent, &usize)| Machine { ranks: *ranks, card: agent.card() };
-    let map = Map::new(agents.iter().zip(ranks).map(machine).collect());
-    let file = NamedTempFile::new().expect("a file");
-    fs::write(file.path(), map.to_bytes()).expect("it is written");
-    thread::scope(|scope| {
-        for (number, agent) in agents.into_iter().enumerate() {
-            let first = map.first(number);
-            let (ranks, file) = (first..first + ranks[number], file.path());
-            scope.spawn(move || {
-                let run = agent.run(ranks, bytes, |_| {
-                    let mut command = command(&format!("{SEVERAL}{scene}"));
-                    command.envs(Machines::variables(file.as_os_str(), number));
-                    command
-                });
-                run.expect("ranks");
-            });
+/// Rank 0 puts to the last rank, flushes, and tells a rank of a third machine, which then gets what was
+/// put. Its way to the last rank is another one than that of rank 0.
+fn relay(machines: &Machines) {
+    let (told, last) = (Position { rank: 1, at: 256 }, machines.ranks() - 1);
+    for value in 1..=200u64 {
+        let data = Position { rank: last, at: 1024 };
+        match machines.rank() {
+            0 => {
+                machines.put(data, &value.to_le_bytes());
+                machines.flush(last).unwrap();
+                machines.store(told, value).unwrap();
+            }
+            1 => {
+                let mut looks = 1;
+                while machines.load(told).unwrap() < value {
+                    machines.pause(told, looks);
+                    looks += 1;
+                }
+                let mut read = [0; 8];
+                machines.get(data, &mut read).unwrap();
+                assert_eq!(u64::from_le_bytes(read), value);
+            }
+            _ => {}
         }
-        let job = Job::connect(&map).expect("agents");
-        act(&job, &map)
-    })
+        meet(machines, value);
+    }
 }
 
-fn statuses(job: &Job, map: &Map) -> Vec<ExitStatus> {
+/// Starts ranks on several machines, and lets `act` watch them.
+fn on<R>(ranks: &[usize], bytes: usize, scene: &str, act: impl FnOnce(&Job) -> R) -> R {
+    let command = |_| command(&format!("{SEVERAL}{scene}"));
+    pretend(ranks, bytes, command, act).expect("ranks")
+}
+
+fn statuses(job: &Job) -> Vec<ExitStatus> {
     let start = Instant::now();
     loop {
         let ended: Option<Vec<_>> =
-            (0..map.ranks()).map(|rank| job.ended(rank).expect("an agent")).collect();
+            (0..job.ranks()).map(|rank| job.ended(rank).expect("an agent")).collect();
         match ended {
             Some(statuses) => return statuses,
             None => assert!(start.elapsed() < 2 * LATE, "the ranks do not end"),
@@ -114,14 +143,20 @@ fn sums_are_exact() {
 
 #[test]
 fn all_bytes_arrive() {
-    let statuses = on(&[1, 2, 1], 12 << 20, "copies", statuses);
+    let statuses = on(&[1, 2, 1], 16 << 20, "copies", statuses);
+    assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
+}
+
+#[test]
+fn what_was_flushed_is_seen_by_all_machines() {
+    let statuses = on(&[1, 1, 1], BYTES, "relay", statuses);
     assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
 }
 
 #[test]
 fn a_killed_rank_is_dead_and_its_part_stays() {
-    let statuses = on(&[1, 1], BYTES, "death", |job, map| {
-        let statuses = statuses(job, map);
+    let statuses = on(&[1, 1], BYTES, "death", |job| {
+        let statuses = statuses(job);
         // The launcher can read the part as well.
         let left = job.load(Position { rank: 1, at: 4096 }).expect("an agent");
         assert_eq!(&left.to_le_bytes(), b"what is ");
@@ -133,21 +168,21 @@ fn a_killed_rank_is_dead_and_its_part_stays() {
 
 #[test]
 fn a_job_that_is_dropped_or_ended_leaves_no_rank() {
-    on(&[1, 2], BYTES, "wait", |job, _| assert!(job.ended(2).expect("an agent").is_none()));
-    on(&[1, 2], BYTES, "wait", |job, map| {
+    on(&[1, 2], BYTES, "wait", |job| assert!(job.ended(2).expect("an agent").is_none()));
+    on(&[1, 2], BYTES, "wait", |job| {
         job.end();
-        let statuses = statuses(job, map);
+        let statuses = statuses(job);
         assert!(statuses.iter().all(|status| status.signal() == Some(libc::SIGKILL)));
     });
 }
 
 #[test]
 fn a_request_beyond_the_parts_ends_only_its_connection() {
-    on(&[1, 1], BYTES, "wait", |job, map| {
-        let other = Job::connect(map).expect("agents");
-        assert!(other.load(Position { rank: 1, at: BYTES }).is_err());
-        assert!(other.load(Position { rank: 0, at: 4 }).is_err());
+    on(&[1, 1], BYTES, "wait", |job| {
         assert!(job.load(Position { rank: 1, at: BYTES - 8 }).is_ok());
-        std::mem::forget(other);
+        assert!(job.load(Position { rank: 1, at: BYTES }).is_err());
+        assert!(job.load(Position { rank: 1, at: 0 }).is_err(), "the connection is closed");
+        assert!(job.load(Position { rank: 0, at: 0 }).is_ok(), "the other one is not");
+        assert!(job.load(Position { rank: 0, at: 4 }).is_err(), "this is no word");
     });
 }

@@ -1,13 +1,10 @@
 //! `syncline cluster-agent`: starts a machine's ranks, and serves their parts to other machines.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Write as _, stdin, stdout};
-use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
-use syncline_fabric::Machines;
 use syncline_fabric::machines::{Agent, Map};
 
 use super::order::{Order, ready};
@@ -43,24 +40,14 @@ pub fn run(_: &ClusterAgent) -> Result<ExitCode, Failure> {
 }
 
 fn start(agent: Agent, order: &Order) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(RECORD_FAILED, error);
     std::env::set_current_dir(&order.folder).map_err(|error| {
         let folder = order.folder.display();
         Failure::message(RECORD_FAILED, format!("can't go to the folder {folder}: {error}"))
             .hint("all hosts need the program's files under the same paths")
     })?;
     let map = Map::from_bytes(&order.map).map_err(|error| Failure::new(RECORD_FAILED, error))?;
-    let first = map.first(order.machine);
-    let ranks = first..first + map.machines()[order.machine].ranks;
-    // The ranks open the map by this process's descriptor, so nothing is left of it at the end.
-    let file = memfd_create(c"syncline-machines", MFdFlags::MFD_CLOEXEC);
-    let file = File::from(file.map_err(|error| failed(error.into()))?);
-    (&file).write_all(&order.map).map_err(failed)?;
-    let name = OsString::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()));
-    let mut start = order.start.clone();
-    start.add(Machines::variables(&name, order.machine));
-    start.prepare()?;
-    let needed = order.bytes * ranks.len();
-    let run = agent.run(ranks, order.bytes, |rank| start.command(rank));
+    order.start.prepare()?;
+    let needed = order.bytes * map.machines()[order.machine].ranks;
+    let run = agent.run(&map, order.machine, order.bytes, |rank| order.start.command(rank));
     run.map_err(not_launched(needed, "the ranks of this host need"))
 }
