@@ -3,7 +3,11 @@
 //! programs on two threads, once written for shared memory, and once unmodified.
 //!
 //! The cost of a page is measured in processor time, since a waiting rank uses its processor too.
+//! Between two hosts it is measured in time, since a rank sleeps while a page comes. The hosts are this
+//! machine, but their ranks share no memory and reach each other over TCP, and so do the peer's.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -29,6 +33,10 @@ struct Summary {
     programs_worst_ratio: f64,
     unmodified_worst_ratio: f64,
     unmodified_pair_us: f64,
+    tcp_miss_ratio: f64,
+    tcp_line_miss_ratio: f64,
+    tcp_barrier_ratio: f64,
+    placed_ratio: f64,
 }
 
 /// The fields of the last line, as `--help` describes them.
@@ -44,6 +52,12 @@ pub const FIELDS: &str = "
                             and n-body
   unmodified_worst_ratio    likewise for the programs as they are for threads, run by --unmodified
   unmodified_pair_us        microseconds of a lock and an unlock that no other thread waits for
+  tcp_miss_ratio            time of a page's miss over the peer's, if the two ranks reach each other
+                            over TCP; half of the pages have their home at the rank that misses
+  tcp_line_miss_ratio       likewise for a page of a line of 8 pages
+  tcp_barrier_ratio         likewise for a barrier, with 2,000 of 8,192 pages written
+  placed_ratio              time of workloads/dsm/heat.c over TCP if each rank's rows have their home
+                            at the rank, over the time without that
 ";
 
 const PAGES: &str = "Pages";
@@ -52,6 +66,9 @@ const QUEUE: &str = "Priority queue, 2 ranks x 2 threads";
 const PROGRAMS: &str = "Programs, 2 ranks";
 const UNMODIFIED: &str = "The same, unmodified";
 const PAIR: &str = "A lock and an unlock, unmodified";
+const TCP: &str = "Pages, over TCP";
+const TCP_LINES: &str = "Lines of 8 pages, over TCP";
+const PLACED: &str = "A plate of heat, over TCP";
 
 /// The programs, their arguments after the number of threads, and whether the program counts for
 /// the worst ratio.
@@ -84,6 +101,12 @@ pub fn run(size: Size) -> anyhow::Result<String> {
     let queue = made.workload("queue", false)?;
     let locks = made.root.join("lab/bench/programs/ranks_pairs.c");
     let locks = made.compile("cc", &locks, "pairs", &["-DPLAIN"])?;
+    let heat = made.workload("heat", false)?;
+    let hosts = made.hosts()?;
+    let over_tcp = |options: &[&str], program: &Path, arguments: &[&str]| {
+        let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
+        made.on_ranks(&[options, &hosts].concat(), program, arguments)
+    };
     let pairs = size.pick(1, 3, 15);
     let ratio = |label| Measure { label, change: Change::Ratio, aim: None };
     let mut cases = vec![Case {
@@ -118,6 +141,33 @@ pub fn run(size: Size) -> anyhow::Result<String> {
         once: Box::new(|side| {
             let how = if matches!(side, Side::Baseline) { "lock" } else { "with" };
             made.seconds(made.on_ranks(&[], &queue, &["2", operations, how]))
+        }),
+    });
+    for (section, step) in [(TCP, "1"), (TCP_LINES, "8")] {
+        let (made, peer, ours, over_tcp) = (&made, &peer, &ours, &over_tcp);
+        cases.push(Case {
+            section,
+            name: "time".into(),
+            pairs,
+            measures: ["miss us", "first write us", "barrier us"].map(ratio).into(),
+            once: Box::new(move |side| {
+                let command = match side {
+                    Side::Baseline => made.by_mpi_over_tcp(peer),
+                    Side::Subject => over_tcp(&["--line", step], ours, &[step, "time"]),
+                };
+                Ok(made.figures(command)?[..3].to_vec())
+            }),
+        });
+    }
+    cases.push(Case {
+        section: PLACED,
+        name: "interleaved homes, and rows at their ranks".into(),
+        pairs,
+        measures: vec![ratio("seconds")],
+        once: Box::new(|side| {
+            let how = if matches!(side, Side::Baseline) { "interleaved" } else { "placed" };
+            let words = ["1", "512", size.pick("5", "50", "200"), how];
+            made.seconds(over_tcp(&["--cache", "1M"], &heat, &words))
         }),
     });
     for (name, arguments, _) in WORKLOADS {
@@ -200,6 +250,10 @@ fn summary(rows: &[Row]) -> anyhow::Result<String> {
         programs_worst_ratio: rounded(worst(programs)),
         unmodified_worst_ratio: rounded(worst(unmodified)),
         unmodified_pair_us: rounded(pair * 1e6 / 1e4),
+        tcp_miss_ratio: number(TCP, 0)?,
+        tcp_line_miss_ratio: number(TCP_LINES, 0)?,
+        tcp_barrier_ratio: number(TCP, 2)?,
+        placed_ratio: number(PLACED, 0)?,
     })?)
 }
 
@@ -257,6 +311,24 @@ impl Made<'_> {
         command.args(["--oversubscribe", "--bind-to", "none", "-n", "2"]).arg(program);
         command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         command
+    }
+
+    /// As [`by_mpi`](Self::by_mpi), with messages over TCP only. The peer prints figures of time.
+    fn by_mpi_over_tcp(&self, program: &Path) -> Command {
+        let mut command = self.by_mpi(program);
+        command.args(["1", "time"]).env("OMPI_MCA_btl", "tcp,self").env("OMPI_MCA_osc", "pt2pt");
+        command
+    }
+
+    /// Options of `syncline cluster` for two hosts that are this machine.
+    fn hosts(&self) -> anyhow::Result<[String; 4]> {
+        let (file, shell) = (self.lab.path("hosts"), self.lab.path("rsh"));
+        std::fs::write(&file, "localhost\nother\n")?;
+        // It takes the place of `ssh`, and runs the command here.
+        std::fs::write(&shell, "#!/bin/sh\nexec sh -c \"$2\"\n")?;
+        std::fs::set_permissions(&shell, Permissions::from_mode(0o755))?;
+        let name = |path: PathBuf| path.to_string_lossy().into_owned();
+        Ok(["--hosts".into(), name(file), "--rsh".into(), name(shell)])
     }
 
     fn figures(&self, command: Command) -> anyhow::Result<Vec<f64>> {

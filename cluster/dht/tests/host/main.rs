@@ -1,5 +1,5 @@
-//! Ranks of one machine as processes. Counts are exact, each entry is found once, and a rank that
-//! is killed leaves a table that others can still use.
+//! Ranks of one machine as processes, and of several machines that share no memory. Counts are exact,
+//! each entry is found once, and a rank that is killed leaves a table that others can still use.
 //!
 //! A process that is a rank runs this program again; its environment makes it run the test
 //! [`rank`].
@@ -10,6 +10,7 @@ mod values;
 use std::collections::HashSet;
 use std::env;
 use std::process::{Command, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use bytemuck::Zeroable;
@@ -18,7 +19,7 @@ use syncline::wait::Yield;
 use syncline::window::BestEffort;
 use syncline_dht::{Error, Mode, Options, Table};
 use syncline_fabric::host::Job;
-use syncline_fabric::{Fabric, Host, Position, Window};
+use syncline_fabric::{Fabric, Host, Machines, Position, Window, machines};
 use values::{increment, is_whole, number, value};
 
 const BYTES: usize = 4 << 20;
@@ -39,20 +40,25 @@ const LATE: Duration = Duration::from_secs(100);
 const SCENE: &str = "SYNCLINE_TEST_SCENE";
 
 fn processes(ranks: usize, scene: &str) -> Job {
-    let program = env::current_exe().expect("this program");
-    let started = Host::launch(ranks, BYTES, |_| {
-        let mut command = Command::new(&program);
-        command.args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
-        command.env(SCENE, scene).stdout(Stdio::null());
-        command
-    });
-    started.expect("processes start")
+    Host::launch(ranks, BYTES, |_| command(scene)).expect("processes start")
+}
+
+/// The command that runs a scene as a rank.
+fn command(scene: &str) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.args(["--exact", "rank", "--nocapture", "--test-threads=1"]);
+    command.env(SCENE, scene).stdout(Stdio::null());
+    command
 }
 
 /// The code of a process that is a rank. In other processes it does nothing.
 #[test]
 fn rank() {
     let Ok(scene) = env::var(SCENE) else { return };
+    if scene == "machines" {
+        let machines = Machines::from_environment().expect("a rank");
+        return counts(&Table::open(machines, OPTIONS).expect("a table"));
+    }
     let host = Host::from_environment().expect("a rank");
     match scene.split_once(' ').unwrap_or((&scene, "")) {
         ("counts", _) => counts(&Table::open(host, OPTIONS).expect("a table")),
@@ -64,13 +70,13 @@ fn rank() {
     }
 }
 
-fn meet(host: &Host) {
+fn meet(host: &impl Fabric) {
     let ranks = host.ranks() as u64;
     let round = host.add(MET, 1).unwrap() / ranks + 1;
     wait(host, || host.load(MET).unwrap() >= round * ranks);
 }
 
-fn wait(host: &Host, mut until: impl FnMut() -> bool) {
+fn wait(host: &impl Fabric, mut until: impl FnMut() -> bool) {
     let start = Instant::now();
     while !until() {
         assert!(start.elapsed() < LATE, "the others do not come");
@@ -79,7 +85,7 @@ fn wait(host: &Host, mut until: impl FnMut() -> bool) {
 }
 
 /// All ranks increment the same keys, and each puts and removes keys of its own, while parts grow.
-fn counts<M: Mode<Host>>(table: &Table<Host, M>) {
+fn counts<F: Fabric, M: Mode<F>>(table: &Table<F, M>) {
     let host = table.fabric();
     let own = |n: u64| format!("of rank {} {n}", host.rank()).into_bytes();
     host.store(ENTRIES, 0).unwrap();
@@ -146,6 +152,22 @@ fn all_end_well(scene: &str, ranks: usize) {
 #[test]
 fn processes_count_exactly() {
     all_end_well("counts", 4);
+}
+
+#[test]
+fn ranks_of_several_machines_count_exactly() {
+    let all_end_well = |job: &machines::Job| {
+        let start = Instant::now();
+        while !(0..job.ranks()).all(|rank| {
+            let status = job.ended(rank).expect("an agent");
+            assert!(status.is_none_or(|status| status.success()), "rank {rank}: {status:?}");
+            status.is_some()
+        }) {
+            assert!(start.elapsed() < LATE, "the ranks do not end");
+            sleep(Duration::from_millis(5));
+        }
+    };
+    machines::pretend(&[1, 2], BYTES, |_| command("machines"), all_end_well).expect("ranks");
 }
 
 #[test]
