@@ -14,7 +14,7 @@
 //!
 //! A home never moves, so each node caches the homes that it has learnt.
 
-use syncline_fabric::{Dead, Fabric, Position};
+use syncline_fabric::{Dead, Fabric, Position, Swap};
 
 use crate::shape::{Control, Layout, Shape};
 
@@ -91,6 +91,37 @@ impl Homes {
         }
     }
 
+    /// A line's home, if this node knows it.
+    pub fn known(&self, line: usize) -> Option<Home> {
+        (self.known[line] != NONE).then(|| Home::from_bits(self.known[line]))
+    }
+
+    /// If this node does not know a line's home, and the line has a slot that is kept for it: that
+    /// slot, and the exchange that makes it the line's home if the line has none.
+    /// [`learn`](Self::learn) takes the performed exchange.
+    pub fn guess(&self, shape: &Shape, layout: &Layout, line: usize) -> Option<(Home, Swap)> {
+        let home = self.kept_for(shape, line).filter(|_| self.known[line] == NONE)?;
+        Some((home, Swap::new(layout.home(shape, line), NONE, home.bits())))
+    }
+
+    /// Learns a line's home from a performed exchange of [`guess`](Self::guess).
+    ///
+    /// # Errors
+    ///
+    /// If a rank that takes part is dead.
+    pub fn learn(
+        &mut self,
+        fabric: &impl Fabric,
+        line: usize,
+        exchange: &Swap,
+    ) -> Result<Home, Dead> {
+        self.known[line] = match exchange.found {
+            NONE => exchange.new,
+            seen => settled(fabric, exchange.at, seen)?,
+        };
+        Ok(Home::from_bits(self.known[line]))
+    }
+
     /// The slot that is kept for a line.
     fn kept_for(&self, shape: &Shape, line: usize) -> Option<Home> {
         let (ranks, share) = (shape.ranks, shape.share());
@@ -113,17 +144,12 @@ impl Homes {
         layout: &Layout,
         line: usize,
     ) -> Result<Home, Dead> {
+        if let Some((_, mut exchange)) = self.guess(shape, layout, line) {
+            exchange.perform_on(fabric)?;
+            return self.learn(fabric, line, &exchange);
+        }
         if self.known[line] == NONE {
-            self.known[line] = match self.kept_for(shape, line) {
-                Some(home) => {
-                    let word = layout.home(shape, line);
-                    match fabric.compare_and_swap(word, NONE, home.bits())? {
-                        NONE => home.bits(),
-                        seen => settled(fabric, word, seen)?,
-                    }
-                }
-                None => self.claim(fabric, shape, layout, line, fabric.rank())?,
-            };
+            self.known[line] = self.claim(fabric, shape, layout, line, fabric.rank())?;
         }
         Ok(Home::from_bits(self.known[line]))
     }

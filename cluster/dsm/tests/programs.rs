@@ -187,6 +187,11 @@ fn n_body() {
 }
 
 #[test]
+fn heat() {
+    verified("heat", 12, &["64", "5", "placed"]);
+}
+
+#[test]
 fn blackscholes() {
     verified("blackscholes", 12, &["3000", "2"]);
 }

@@ -65,6 +65,80 @@ impl Change {
     }
 }
 
+/// An operation of [`Fabric::perform`].
+#[derive(Debug)]
+pub enum Operation<'a> {
+    /// [`Fabric::get`].
+    Get {
+        /// The position of the first byte.
+        from: Position,
+        /// The place for the bytes.
+        into: &'a mut [u8],
+    },
+    /// [`Fabric::compare_and_swap`].
+    Swap(&'a mut Swap),
+}
+
+/// A compare-and-swap of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Swap {
+    /// The position of the word.
+    pub at: Position,
+    /// The value that is replaced.
+    pub old: u64,
+    /// The value that replaces it.
+    pub new: u64,
+    /// The value that the word held, once this was performed.
+    pub found: u64,
+}
+
+impl Swap {
+    /// Makes a compare-and-swap that is not performed yet.
+    pub fn new(at: Position, old: u64, new: u64) -> Swap {
+        Swap { at, old, new, found: 0 }
+    }
+
+    /// Performs this by [`Fabric::compare_and_swap`].
+    ///
+    /// # Errors
+    ///
+    /// If the target is dead.
+    pub fn perform_on(&mut self, fabric: &(impl Fabric + ?Sized)) -> Result<(), Dead> {
+        self.found = fabric.compare_and_swap(self.at, self.old, self.new)?;
+        Ok(())
+    }
+}
+
+impl Operation<'_> {
+    /// The position of the word, or of the first byte.
+    pub fn position(&self) -> Position {
+        match self {
+            Operation::Get { from, .. } => *from,
+            Operation::Swap(swap) => swap.at,
+        }
+    }
+
+    /// The number of bytes that are read or changed.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Operation::Get { into, .. } => into.len(),
+            Operation::Swap(_) => 8,
+        }
+    }
+
+    /// Performs the operation by the fabric's function for it.
+    ///
+    /// # Errors
+    ///
+    /// If the target is dead.
+    pub fn perform_on(&mut self, fabric: &(impl Fabric + ?Sized)) -> Result<(), Dead> {
+        match self {
+            Operation::Get { from, into } => fabric.get(*from, into),
+            Operation::Swap(swap) => swap.perform_on(fabric),
+        }
+    }
+}
+
 /// The error for a rank that has died, so that its part is lost.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("rank {rank} is dead, and so is its memory")]
@@ -117,28 +191,16 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Performs a compare-and-swap, and then reads bytes of the same rank. A fabric may do both in
-    /// one round trip. Returns the value that the word held.
+    /// Performs operations, in any order and perhaps at the same time. A fabric may need only one
+    /// round trip for all of them. A get among them reads at most 1 MiB.
     ///
     /// # Errors
     ///
-    /// If the target is dead; the contents of `into` are then unspecified.
-    ///
-    /// # Panics
-    ///
-    /// If the two positions are of different ranks.
+    /// If a target is dead. Then the operations may or may not have been performed, and their results
+    /// are unspecified.
     #[inline]
-    fn compare_and_swap_then_get(
-        &self,
-        at: Position,
-        (old, new): (u64, u64),
-        from: Position,
-        into: &mut [u8],
-    ) -> Result<u64, Dead> {
-        assert_eq!(at.rank, from.rank, "both are of one rank");
-        let found = self.compare_and_swap(at, old, new)?;
-        self.get(from, into)?;
-        Ok(found)
+    fn perform(&self, operations: &mut [Operation<'_>]) -> Result<(), Dead> {
+        operations.iter_mut().try_for_each(|operation| operation.perform_on(self))
     }
 
     /// Waits until everything that this rank has put to the other one has taken effect. If nothing

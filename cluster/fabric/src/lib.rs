@@ -49,7 +49,7 @@ pub mod simulated;
 mod window;
 
 pub use available::available_memory;
-pub use fabric::{Change, Dead, Fabric, Position};
+pub use fabric::{Change, Dead, Fabric, Operation, Position, Swap};
 pub use heap::{Full, Heap};
 pub use here::Here;
 pub use host::Host;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use syncline_fabric::{Dead, Fabric};
+use syncline_fabric::{Dead, Fabric, Operation, Swap};
 
 use super::Node;
 use super::check::note_conflicts;
@@ -15,7 +15,6 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// missing.
     pub(super) fn event(&mut self, event: LineEvent, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
-        let home = self.homes.of(&self.fabric, &self.shape, &self.layout, line)?;
         let mut steps = self.rules.line(event);
         while let Some((step, rest)) = steps.split_first() {
             steps = rest;
@@ -23,17 +22,26 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
                 LineStep::MakeRoom => self.make_room(line)?,
                 LineStep::Reader if rest.first() == Some(&LineStep::Fetch) => {
                     steps = &rest[1..];
-                    self.enter_and_fetch(line, home)?;
+                    self.enter_and_fetch(line)?;
                 }
-                LineStep::Reader => self.enter(line, home, Role::Reader)?,
-                LineStep::Writer => self.enter(line, home, Role::Writer)?,
-                LineStep::Settle => self.fabric.flush(home.rank)?,
-                LineStep::Fetch => self.fetch(line, home)?,
-                LineStep::Diff => self.diff(page, home)?,
+                LineStep::Reader => self.enter(line, Role::Reader)?,
+                LineStep::Writer => self.enter(line, Role::Writer)?,
+                // A node that does not know a line's home has put nothing there.
+                LineStep::Settle => {
+                    if let Some(home) = self.homes.known(line) {
+                        self.fabric.flush(home.rank)?;
+                    }
+                }
+                LineStep::Fetch => self.fetch(line)?,
+                LineStep::Diff => self.diff(page)?,
                 LineStep::Twin => self.renew_twin(event, page),
             }
         }
         Ok(())
+    }
+
+    fn home(&mut self, line: usize) -> Result<Home, Dead> {
+        self.homes.of(&self.fabric, &self.shape, &self.layout, line)
     }
 
     fn make_room(&mut self, line: usize) -> Result<(), Dead> {
@@ -65,8 +73,14 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
 
     /// Deposits this node in a line's entry, unless this node is in the entry in this role already
     /// or the scheme does not register nodes in this role.
-    fn enter(&mut self, line: usize, home: Home, role: Role) -> Result<(), Dead> {
-        if self.needs_deposit(line, role) { self.deposit(line, home, role, false) } else { Ok(()) }
+    fn enter(&mut self, line: usize, role: Role) -> Result<(), Dead> {
+        if !self.needs_deposit(line, role) {
+            return Ok(());
+        }
+        let home = self.home(line)?;
+        let mut tried = self.first_try(line, home, role);
+        tried.perform_on(&self.fabric)?;
+        self.deposit(line, home, role, tried)
     }
 
     fn needs_deposit(&self, line: usize, role: Role) -> bool {
@@ -75,32 +89,62 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         !done && registers(self.policy.scheme, role)
     }
 
-    /// Deposits this node in a line's entry. If `fetches` is set, the line's bytes arrive as well, in
-    /// the same round trip if the fabric can do that.
-    fn deposit(&mut self, line: usize, home: Home, role: Role, fetches: bool) -> Result<(), Dead> {
+    fn first_try(&self, line: usize, home: Home, role: Role) -> Swap {
+        let (me, known) = (self.fabric.rank(), self.known[line]);
+        let scheme = self.policy.scheme;
+        self.pyxis.first_try(me, &self.rules, scheme, &self.layout, home, role, known)
+    }
+
+    /// Deposits this node in a line's entry, after a first try.
+    fn deposit(&mut self, line: usize, home: Home, role: Role, tried: Swap) -> Result<(), Dead> {
         self.counts.deposits += 1;
         let (scheme, at) = (self.policy.scheme, (&self.shape, &self.layout));
-        let from = self.layout.data(&self.shape, home.rank, home.slot);
         let (fabric, rules, known) = (&self.fabric, &self.rules, self.known[line]);
-        let range = self.arrives_at(line);
-        let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
-        let fetched = fetches.then_some((from, into));
         self.known[line] =
-            self.pyxis.deposit(fabric, rules, scheme, at, (line, home), role, known, fetched)?;
+            self.pyxis.deposit(fabric, rules, scheme, at, (line, home), role, known, tried)?;
         Ok(())
     }
 
-    /// Deposits this node as a reader, as [`enter`](Self::enter) does, and fetches the line.
-    fn enter_and_fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
-        if !self.needs_deposit(line, Role::Reader) {
-            return self.fetch(line, home);
+    /// Deposits this node as a reader, as [`enter`](Self::enter) does, and fetches the line. If the
+    /// home is not known yet, also asks for it. All that is performed at once, so the deposit and the
+    /// fetch are about the slot that is likely the home. If it is not, they were in vain: no other
+    /// line has this slot.
+    fn enter_and_fetch(&mut self, line: usize) -> Result<(), Dead> {
+        let mut guess = self.homes.guess(&self.shape, &self.layout, line);
+        let home = match guess {
+            Some((home, _)) => home,
+            None => self.home(line)?,
+        };
+        let deposits = self.needs_deposit(line, Role::Reader);
+        let mut tried = self.first_try(line, home, Role::Reader);
+        let from = self.layout.data(&self.shape, home.rank, home.slot);
+        let range = self.arrives_at(line);
+        let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
+        let get = Operation::Get { from, into };
+        let (entry, fabric) = (deposits.then_some(&mut tried), &self.fabric);
+        match (guess.as_mut().map(|(_, exchange)| exchange), entry) {
+            (Some(home), Some(entry)) => {
+                fabric.perform(&mut [Operation::Swap(home), Operation::Swap(entry), get])?;
+            }
+            (Some(one), None) | (None, Some(one)) => {
+                fabric.perform(&mut [Operation::Swap(one), get])?;
+            }
+            (None, None) => fabric.perform(&mut [get])?,
         }
-        self.deposit(line, home, Role::Reader, true)?;
+        if let Some((_, exchange)) = guess
+            && self.homes.learn(&self.fabric, line, &exchange)? != home
+        {
+            return self.enter_and_fetch(line);
+        }
+        if deposits {
+            self.deposit(line, home, Role::Reader, tried)?;
+        }
         self.install(line);
         Ok(())
     }
 
-    fn fetch(&mut self, line: usize, home: Home) -> Result<(), Dead> {
+    fn fetch(&mut self, line: usize) -> Result<(), Dead> {
+        let home = self.home(line)?;
         let from = self.layout.data(&self.shape, home.rank, home.slot);
         let range = self.arrives_at(line);
         let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
@@ -133,8 +177,9 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// Takes a snapshot of the page, and puts the bytes that differ from the twin to the line's
     /// home. A fabric may complete a put before an earlier put of the same rank, so the earlier
     /// puts to this line have to arrive first.
-    fn diff(&mut self, page: usize, home: Home) -> Result<(), Dead> {
+    fn diff(&mut self, page: usize) -> Result<(), Dead> {
         let line = page / self.shape.line_pages;
+        let home = self.home(line)?;
         if std::mem::replace(&mut self.put[line], self.flushes + 1) == self.flushes + 1 {
             self.fabric.flush(home.rank)?;
         }

@@ -18,7 +18,7 @@
 mod log;
 mod notices;
 
-use syncline_fabric::{Change, Dead, Fabric, Position};
+use syncline_fabric::{Change, Dead, Fabric, Swap};
 
 use crate::carina::{Entry, Known, Role, Rules, Scheme, Tell};
 use crate::homes::Home;
@@ -40,9 +40,31 @@ impl Pyxis {
         Pyxis { notices: 0, logs: Logs::new(shape.ranks) }
     }
 
-    /// Enters this node into a line's entry, and sends the notices. If `fetched` is given, also
-    /// fetches these bytes of the entry's rank, before the notices. Returns what the node then knows
-    /// about the line.
+    /// The first exchange by which this node tries to enter itself into the entry of a line with this
+    /// home: a guess of what the entry holds, which is often right at the first access, and at the
+    /// first write after it.
+    #[allow(clippy::too_many_arguments, reason = "what a deposit is made of")]
+    pub fn first_try(
+        &self,
+        me: usize,
+        rules: &impl Rules,
+        scheme: Scheme,
+        layout: &Layout,
+        home: Home,
+        role: Role,
+        known: Known,
+    ) -> Swap {
+        let old = match known.reads {
+            true => rules.deposit(scheme, me, Role::Reader, Entry::EMPTY).entry,
+            false => Entry::EMPTY,
+        };
+        let new = rules.deposit(scheme, me, role, old).entry;
+        Swap::new(layout.entry(home.rank, home.slot), old.bits(), new.bits())
+    }
+
+    /// Enters this node into a line's entry, and sends the notices. `tried` is the
+    /// [first try](Self::first_try), which has been performed. Returns what the node then knows about
+    /// the line.
     ///
     /// # Errors
     ///
@@ -57,26 +79,16 @@ impl Pyxis {
         (line, home): (usize, Home),
         role: Role,
         known: Known,
-        mut fetched: Option<(Position, &mut [u8])>,
+        tried: Swap,
     ) -> Result<Known, Dead> {
-        let (me, word) = (fabric.rank(), layout.entry(home.rank, home.slot));
-        // A guess that is often right, at the first access and at the first write after it.
-        let mut old = match known.reads {
-            true => rules.deposit(scheme, me, Role::Reader, Entry::EMPTY).entry,
-            false => Entry::EMPTY,
-        };
-        let answer = loop {
-            let answer = rules.deposit(scheme, me, role, old);
-            let change = (old.bits(), answer.entry.bits());
-            let found = match fetched.take() {
-                Some((from, into)) => fabric.compare_and_swap_then_get(word, change, from, into)?,
-                None => fabric.compare_and_swap(word, change.0, change.1)?,
-            };
-            if found == old.bits() {
-                break answer;
-            }
-            old = Entry::from_bits(found);
-        };
+        let me = fabric.rank();
+        let (mut swap, word) = (tried, tried.at);
+        while swap.found != swap.old {
+            let answer = rules.deposit(scheme, me, role, Entry::from_bits(swap.found));
+            swap = Swap::new(word, swap.found, answer.entry.bits());
+            swap.perform_on(fabric)?;
+        }
+        let answer = rules.deposit(scheme, me, role, Entry::from_bits(swap.old));
         match answer.tell {
             Tell::Nobody => {}
             Tell::Nodes(nodes) => {

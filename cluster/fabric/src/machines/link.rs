@@ -14,7 +14,7 @@ use super::poll::read;
 use super::wire::{
     LENGTH, LONGEST, MAGIC, Operation, REQUEST, RUN, RUNS, Request, Role, hello, run,
 };
-use crate::fabric::Position;
+use crate::fabric::{self, Position};
 use crate::server::{Card, prepare};
 use crate::signals::without_signals;
 
@@ -84,18 +84,28 @@ impl Link {
         })
     }
 
-    /// Sends a request whose answer is a word, and one whose answer has as many bytes as `answer`.
-    /// Waits for both, and returns the word.
-    pub fn ask_both(&self, first: Request, then: Request, answer: &mut [u8]) -> Result<u64, Gone> {
-        let mut word = [0; 8];
+    /// Performs the operations for which `request` gives a request, in one round trip.
+    pub fn perform(
+        &self,
+        operations: &mut [fabric::Operation<'_>],
+        request: impl Fn(&fabric::Operation<'_>) -> Option<Request>,
+    ) -> Result<(), Gone> {
         self.with(|ends| {
-            ends.push(first)?;
-            ends.push(then)?;
+            operations.iter().filter_map(&request).try_for_each(|request| ends.push(request))?;
             ends.send()?;
-            read(&ends.stream, &mut word)?;
-            read(&ends.stream, answer)
-        })?;
-        Ok(u64::from_le_bytes(word))
+            for operation in operations.iter_mut().filter(|operation| request(operation).is_some())
+            {
+                match operation {
+                    fabric::Operation::Get { into, .. } => read(&ends.stream, into)?,
+                    fabric::Operation::Swap(swap) => {
+                        let mut word = [0; 8];
+                        read(&ends.stream, &mut word)?;
+                        swap.found = u64::from_le_bytes(word);
+                    }
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Sends a request, and waits for its answer, which is a word.

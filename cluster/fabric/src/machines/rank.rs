@@ -3,6 +3,7 @@
 use std::env;
 use std::fmt;
 use std::io;
+use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use thiserror::Error as ThisError;
 use super::link::{Gone, Link};
 use super::map::{Map, NoMap};
 use super::wire::{LONGEST, Operation, Request, Role};
-use crate::fabric::{Change, Dead, Fabric, Position};
+use crate::fabric::{self, Change, Dead, Fabric, Position};
 use crate::heap::Heap;
 use crate::here::{Entered, Here};
 use crate::host::{self, Host};
@@ -146,6 +147,17 @@ impl Machines {
         }
     }
 
+    /// The request for an operation, if it has to be sent over this connection.
+    fn request_over(&self, link: &Link, operation: &fabric::Operation<'_>) -> Option<Request> {
+        match self.way(operation.position(), operation.bytes()) {
+            Way::There(its, place) if ptr::eq(its, link) => Some(place.request(match operation {
+                fabric::Operation::Get { into, .. } => Operation::Get(into.len() as u32),
+                fabric::Operation::Swap(swap) => Operation::CompareAndSwap(swap.old, swap.new),
+            })),
+            _ => None,
+        }
+    }
+
     /// The answer to a request about a word.
     #[inline]
     fn word(
@@ -251,27 +263,22 @@ impl Fabric for Machines {
         self.word(at, here, Operation::CompareAndSwap(old, new))
     }
 
-    fn compare_and_swap_then_get(
-        &self,
-        at: Position,
-        (old, new): (u64, u64),
-        from: Position,
-        into: &mut [u8],
-    ) -> Result<u64, Dead> {
-        assert_eq!(at.rank, from.rank, "both are of one rank");
-        match (self.way(at, 8), self.way(from, into.len())) {
-            (Way::There(link, word), Way::There(_, bytes)) if into.len() <= LONGEST => {
-                assert!(at.at.is_multiple_of(8), "{at:?} is not the position of a word");
-                let swap = word.request(Operation::CompareAndSwap(old, new));
-                let get = bytes.request(Operation::Get(into.len() as u32));
-                link.ask_both(swap, get, into).map_err(dead(at.rank))
-            }
-            _ => {
-                let found = self.compare_and_swap(at, old, new)?;
-                self.get(from, into)?;
-                Ok(found)
+    /// Takes one round trip for all operations on one machine.
+    fn perform(&self, operations: &mut [fabric::Operation<'_>]) -> Result<(), Dead> {
+        for operation in &mut *operations {
+            if let Way::Here(_) = self.way(operation.position(), operation.bytes()) {
+                operation.perform_on(self)?;
             }
         }
+        for link in self.others.iter().flat_map(|others| others.links()) {
+            let request = |operation: &fabric::Operation<'_>| self.request_over(link, operation);
+            if let Some(rank) = operations.iter().find_map(|operation| {
+                request(operation).is_some().then_some(operation.position().rank)
+            }) {
+                link.perform(operations, request).map_err(dead(rank))?;
+            }
+        }
+        Ok(())
     }
 
     #[inline]
