@@ -98,6 +98,11 @@ impl Swap {
         Swap { at, old, new, found: 0 }
     }
 
+    /// Whether the word held neither of the two values, once this was performed.
+    pub fn is_in_vain(&self) -> bool {
+        self.found != self.old && self.found != self.new
+    }
+
     /// Performs this by [`Fabric::compare_and_swap`].
     ///
     /// # Errors
@@ -125,18 +130,25 @@ impl Operation<'_> {
             Operation::Swap(_) => 8,
         }
     }
+}
 
-    /// Performs the operation by the fabric's function for it.
-    ///
-    /// # Errors
-    ///
-    /// If the target is dead.
-    pub fn perform_on(&mut self, fabric: &(impl Fabric + ?Sized)) -> Result<(), Dead> {
-        match self {
-            Operation::Get { from, into } => fabric.get(*from, into),
-            Operation::Swap(swap) => swap.perform_on(fabric),
+/// Performs operations as [`Fabric::perform`] does, each by the fabric's function for it.
+pub(crate) fn one_by_one(
+    fabric: &(impl Fabric + ?Sized),
+    operations: &mut [Operation<'_>],
+) -> Result<usize, Dead> {
+    for (number, operation) in operations.iter_mut().enumerate() {
+        match operation {
+            Operation::Get { from, into } => fabric.get(*from, into)?,
+            Operation::Swap(swap) => {
+                swap.perform_on(fabric)?;
+                if swap.is_in_vain() {
+                    return Ok(number + 1);
+                }
+            }
         }
     }
+    Ok(operations.len())
 }
 
 /// The error for a rank that has died, so that its part is lost.
@@ -191,16 +203,17 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Performs operations, in any order and perhaps at the same time. A fabric may need only one
-    /// round trip for all of them. A get among them reads at most 1 MiB.
+    /// Performs operations in this order, up to the first swap that is [in vain](Swap::is_in_vain).
+    /// Returns how many operations were performed, including that swap. A fabric may need only one
+    /// round trip for all of them, if they are about one machine. A get among them reads at most 1 MiB.
     ///
     /// # Errors
     ///
-    /// If a target is dead. Then the operations may or may not have been performed, and their results
+    /// If a target is dead. Then some of the operations may have been performed, and their results
     /// are unspecified.
     #[inline]
-    fn perform(&self, operations: &mut [Operation<'_>]) -> Result<(), Dead> {
-        operations.iter_mut().try_for_each(|operation| operation.perform_on(self))
+    fn perform(&self, operations: &mut [Operation<'_>]) -> Result<usize, Dead> {
+        one_by_one(self, operations)
     }
 
     /// Waits until everything that this rank has put to the other one has taken effect. If nothing

@@ -106,9 +106,8 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     /// Deposits this node as a reader, as [`enter`](Self::enter) does, and fetches the line. If the
-    /// home is not known yet, also asks for it. All that is performed at once, so the deposit and the
-    /// fetch are about the slot that is likely the home. If it is not, they were in vain: no other
-    /// line has this slot.
+    /// home is not known yet, also claims it. A fabric may do all that in one round trip. Each step
+    /// depends on the one before: no step is made if another node was faster.
     fn enter_and_fetch(&mut self, line: usize) -> Result<(), Dead> {
         let mut guess = self.homes.guess(&self.shape, &self.layout, line);
         let home = match guess {
@@ -121,23 +120,24 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         let range = self.arrives_at(line);
         let into = range.map_or(&mut self.arriving[..], |range| self.twins.at_mut(range));
         let get = Operation::Get { from, into };
-        let (entry, fabric) = (deposits.then_some(&mut tried), &self.fabric);
-        match (guess.as_mut().map(|(_, exchange)| exchange), entry) {
-            (Some(home), Some(entry)) => {
-                fabric.perform(&mut [Operation::Swap(home), Operation::Swap(entry), get])?;
+        let claim = guess.as_mut().map(|(_, claim)| Operation::Swap(claim));
+        let entry = deposits.then_some(Operation::Swap(&mut tried));
+        let (performed, all) = match (claim, entry) {
+            (Some(claim), Some(entry)) => (self.fabric.perform(&mut [claim, entry, get])?, 3),
+            (Some(one), None) | (None, Some(one)) => (self.fabric.perform(&mut [one, get])?, 2),
+            (None, None) => (self.fabric.perform(&mut [get])?, 1),
+        };
+        if let Some((_, claim)) = guess {
+            self.homes.learn(&self.fabric, line, &claim)?;
+            if claim.is_in_vain() {
+                return self.enter_and_fetch(line);
             }
-            (Some(one), None) | (None, Some(one)) => {
-                fabric.perform(&mut [Operation::Swap(one), get])?;
-            }
-            (None, None) => fabric.perform(&mut [get])?,
-        }
-        if let Some((_, exchange)) = guess
-            && self.homes.learn(&self.fabric, line, &exchange)? != home
-        {
-            return self.enter_and_fetch(line);
         }
         if deposits {
             self.deposit(line, home, Role::Reader, tried)?;
+        }
+        if performed < all {
+            return self.fetch(line);
         }
         self.install(line);
         Ok(())

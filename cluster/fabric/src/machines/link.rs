@@ -84,27 +84,32 @@ impl Link {
         })
     }
 
-    /// Performs the operations for which `request` gives a request, in one round trip.
+    /// Performs operations in one round trip, up to the first swap that is in vain. `request` makes
+    /// the requests for them. Returns how many were performed.
     pub fn perform(
         &self,
         operations: &mut [fabric::Operation<'_>],
-        request: impl Fn(&fabric::Operation<'_>) -> Option<Request>,
-    ) -> Result<(), Gone> {
+        request: impl Fn(&fabric::Operation<'_>) -> Request,
+    ) -> Result<usize, Gone> {
         self.with(|ends| {
-            operations.iter().filter_map(&request).try_for_each(|request| ends.push(request))?;
+            let chain = Operation::Chain(operations.len() as u32);
+            ends.push(Request { operation: chain, rank: 0, at: 0 })?;
+            operations.iter().map(request).try_for_each(|request| ends.push(request))?;
             ends.send()?;
-            for operation in operations.iter_mut().filter(|operation| request(operation).is_some())
-            {
+            for (number, operation) in operations.iter_mut().enumerate() {
                 match operation {
                     fabric::Operation::Get { into, .. } => read(&ends.stream, into)?,
                     fabric::Operation::Swap(swap) => {
                         let mut word = [0; 8];
                         read(&ends.stream, &mut word)?;
                         swap.found = u64::from_le_bytes(word);
+                        if swap.is_in_vain() {
+                            return Ok(number + 1);
+                        }
                     }
                 }
             }
-            Ok(())
+            Ok(operations.len())
         })
     }
 

@@ -3,7 +3,6 @@
 use std::env;
 use std::fmt;
 use std::io;
-use std::ptr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use thiserror::Error as ThisError;
 use super::link::{Gone, Link};
 use super::map::{Map, NoMap};
 use super::wire::{LONGEST, Operation, Request, Role};
-use crate::fabric::{self, Change, Dead, Fabric, Position};
+use crate::fabric::{self, Change, Dead, Fabric, Position, one_by_one};
 use crate::heap::Heap;
 use crate::here::{Entered, Here};
 use crate::host::{self, Host};
@@ -147,15 +146,15 @@ impl Machines {
         }
     }
 
-    /// The request for an operation, if it has to be sent over this connection.
-    fn request_over(&self, link: &Link, operation: &fabric::Operation<'_>) -> Option<Request> {
-        match self.way(operation.position(), operation.bytes()) {
-            Way::There(its, place) if ptr::eq(its, link) => Some(place.request(match operation {
-                fabric::Operation::Get { into, .. } => Operation::Get(into.len() as u32),
-                fabric::Operation::Swap(swap) => Operation::CompareAndSwap(swap.old, swap.new),
-            })),
-            _ => None,
-        }
+    /// The request for an operation on another machine.
+    fn request(&self, operation: &fabric::Operation<'_>) -> Request {
+        let Way::There(_, place) = self.way(operation.position(), operation.bytes()) else {
+            unreachable!("the caller has looked")
+        };
+        place.request(match operation {
+            fabric::Operation::Get { into, .. } => Operation::Get(into.len() as u32),
+            fabric::Operation::Swap(swap) => Operation::CompareAndSwap(swap.old, swap.new),
+        })
     }
 
     /// The answer to a request about a word.
@@ -263,22 +262,21 @@ impl Fabric for Machines {
         self.word(at, here, Operation::CompareAndSwap(old, new))
     }
 
-    /// Takes one round trip for all operations on one machine.
-    fn perform(&self, operations: &mut [fabric::Operation<'_>]) -> Result<(), Dead> {
-        for operation in &mut *operations {
-            if let Way::Here(_) = self.way(operation.position(), operation.bytes()) {
-                operation.perform_on(self)?;
+    /// Takes one round trip if all operations are about one machine.
+    fn perform(&self, operations: &mut [fabric::Operation<'_>]) -> Result<usize, Dead> {
+        let machine = |operation: &fabric::Operation<'_>| self.machine(operation.position().rank);
+        let [first, rest @ ..] = &*operations else { return Ok(0) };
+        if rest.is_empty() || rest.iter().any(|other| machine(other) != machine(first)) {
+            return one_by_one(self, operations);
+        }
+        let rank = first.position().rank;
+        match self.way(Position { rank, at: 0 }, 0) {
+            Way::Here(_) => one_by_one(self, operations),
+            Way::There(link, _) => {
+                let request = |operation: &fabric::Operation<'_>| self.request(operation);
+                link.perform(operations, request).map_err(dead(rank))
             }
         }
-        for link in self.others.iter().flat_map(|others| others.links()) {
-            let request = |operation: &fabric::Operation<'_>| self.request_over(link, operation);
-            if let Some(rank) = operations.iter().find_map(|operation| {
-                request(operation).is_some().then_some(operation.position().rank)
-            }) {
-                link.perform(operations, request).map_err(dead(rank))?;
-            }
-        }
-        Ok(())
     }
 
     #[inline]

@@ -50,27 +50,48 @@ pub fn greet(mut stream: &TcpStream, token: u128) -> io::Result<Role> {
 pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
     let mut requests = BufReader::with_capacity(CHUNK, stream);
     let (mut answers, mut put) = (Vec::new(), Vec::new());
+    // How many requests of a chain are still to come, and whether they are performed.
+    let (mut chained, mut is_broken) = (0, false);
     loop {
         // The next read may have to wait, and the caller may wait for these answers.
         if requests.buffer().len() < REQUEST && !answers.is_empty() {
             stream.write_all(&answers)?;
             answers.clear();
         }
-        let mut bytes = [0; REQUEST];
         if requests.buffer().is_empty() {
             wait(stream);
         }
+        let mut bytes = [0; REQUEST];
         requests.read_exact(&mut bytes)?;
         let request = Request::from_bytes(&bytes)?;
         if !ranks.contains(&request) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        if let Operation::Put(length) | Operation::Runs(length) = request.operation {
-            put.resize(length as usize, 0);
-            requests.read_exact(&mut put)?;
+        match request.operation {
+            Operation::Chain(length) => {
+                (chained, is_broken) = (length, false);
+                continue;
+            }
+            Operation::Put(length) | Operation::Runs(length) => {
+                put.resize(length as usize, 0);
+                requests.read_exact(&mut put)?;
+            }
+            _ => {}
         }
-        ranks.perform(&request, &put, &mut answers)?;
+        let in_chain = chained > 0;
+        chained = chained.saturating_sub(1);
+        if !(in_chain && is_broken) {
+            ranks.perform(&request, &put, &mut answers)?;
+            is_broken = in_chain && is_in_vain(&request, &answers);
+        }
     }
+}
+
+/// Whether this request, whose answer comes last, was a compare-and-swap whose word held neither value.
+fn is_in_vain(request: &Request, answers: &[u8]) -> bool {
+    let Operation::CompareAndSwap(old, new) = request.operation else { return false };
+    let found = answers.last_chunk().map(|word| u64::from_le_bytes(*word));
+    found.is_some_and(|found| found != old && found != new)
 }
 
 impl Ranks {
@@ -85,7 +106,11 @@ impl Ranks {
             Operation::CompareAndSwap(..) | Operation::FetchAnd(..) | Operation::Wake(_) => {
                 (8, at.is_multiple_of(8))
             }
-            Operation::Flush | Operation::Lives | Operation::Ended | Operation::End => (0, true),
+            Operation::Flush
+            | Operation::Chain(_)
+            | Operation::Lives
+            | Operation::Ended
+            | Operation::End => (0, true),
         };
         let end = at.checked_add(length);
         *rank < self.parts.ranks() && sound && end.is_some_and(|end| end <= self.parts.bytes())
@@ -117,7 +142,8 @@ impl Ranks {
             }
             Operation::CompareAndSwap(old, new) => parts.compare_and_swap(at, old, new),
             Operation::FetchAnd(change, operand) => parts.fetch_and(at, change, operand),
-            Operation::Flush => {
+            // `serve` takes chains apart.
+            Operation::Flush | Operation::Chain(_) => {
                 parts.flush_all();
                 Ok(0)
             }

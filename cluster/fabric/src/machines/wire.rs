@@ -59,6 +59,9 @@ pub enum Operation {
     Get(u32),
     /// Write this many bytes, which follow.
     Put(u32),
+    /// Perform this many requests that follow, up to the first [`CompareAndSwap`](Self::CompareAndSwap)
+    /// whose word holds neither value. The others get no answer.
+    Chain(u32),
     /// Write runs, which follow and have this many bytes.
     Runs(u32),
     /// Write the second value if the word holds the first one.
@@ -101,6 +104,7 @@ impl Operation {
             Operation::Ended => (8, 0, 0, 0),
             Operation::End => (9, 0, 0, 0),
             Operation::Runs(length) => (10, length, 0, 0),
+            Operation::Chain(requests) => (11, requests, 0, 0),
         }
     }
 
@@ -116,6 +120,7 @@ impl Operation {
             (8, 0, 0, 0) => Operation::Ended,
             (9, 0, 0, 0) => Operation::End,
             (10, length, 0, 0) => Operation::Runs(length),
+            (11, requests, 0, 0) => Operation::Chain(requests),
             _ => return None,
         })
     }
@@ -212,6 +217,7 @@ mod tests {
             Operation::Get(7),
             Operation::Put(u32::MAX),
             Operation::Runs(5),
+            Operation::Chain(3),
             Operation::CompareAndSwap(u64::MAX, 3),
             Operation::Flush,
             Operation::Wake(9),
