@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::link::{Gone, Link};
 use super::map::Map;
-use super::wire::{Operation, Request, Role, status};
+use super::wire::{Call, Request, Role, status};
 use crate::fabric::{Change, Position};
 
 /// The error for a machine that can't be reached any more.
@@ -59,7 +59,7 @@ impl Job {
     ///
     /// If there is no such rank.
     pub fn ended(&self, rank: usize) -> Result<Option<ExitStatus>, Lost> {
-        let answer = self.ask(Position { rank, at: 0 }, Operation::Ended)?;
+        let answer = self.ask(Position { rank, at: 0 }, Call::Ended)?;
         Ok(status(answer).map(ExitStatus::from_raw))
     }
 
@@ -73,20 +73,20 @@ impl Job {
     ///
     /// If there is no such rank.
     pub fn load(&self, at: Position) -> Result<u64, Lost> {
-        self.ask(at, Operation::FetchAnd(Change::Keep, 0))
+        self.ask(at, Call::FetchAnd(Change::Keep, 0))
     }
 
     /// Kills the ranks that still run, and returns once all are dead. Their memory stays readable.
     /// Machines that can't be reached do so by themselves.
     pub fn end(&self) {
         for link in &self.links {
-            let _ = link.ask_word(Request { operation: Operation::End, rank: 0, at: 0 });
+            let _ = link.ask_word(Request { call: Call::End, rank: 0, at: 0 });
         }
     }
 
-    fn ask(&self, at: Position, operation: Operation) -> Result<u64, Lost> {
+    fn ask(&self, at: Position, call: Call) -> Result<u64, Lost> {
         let (machine, rank) = self.ranks[at.rank];
-        let request = Request { operation, rank, at: at.at };
+        let request = Request { call, rank, at: at.at };
         self.links[machine].ask_word(request).map_err(|_: Gone| Lost { machine })
     }
 }

@@ -11,16 +11,16 @@ use syncline::Mutex;
 use syncline::lock::Futex;
 
 use super::poll::read;
-use super::wire::{
-    LENGTH, LONGEST, MAGIC, Operation, REQUEST, RUN, RUNS, Request, Role, hello, run,
-};
-use crate::fabric::{self, Position};
+use super::wire::{Call, LENGTH, LONGEST, MAGIC, REQUEST, RUN, RUNS, Request, Role, hello, run};
+use crate::fabric::{Operation, Position};
 use crate::server::{Card, prepare};
 use crate::signals::without_signals;
 
-/// How long each step of connecting may take: the connection to an address, and the answer to the
-/// hello.
+/// How long connecting to an address may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the answer to a hello may take: an agent makes its ranks' parts first.
+const READY: Duration = Duration::from_secs(60);
+
 /// The error when the machine at the other end can't be reached any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
@@ -88,18 +88,18 @@ impl Link {
     /// the requests for them. Returns how many were performed.
     pub fn perform(
         &self,
-        operations: &mut [fabric::Operation<'_>],
-        request: impl Fn(&fabric::Operation<'_>) -> Request,
+        operations: &mut [Operation<'_>],
+        request: impl Fn(&Operation<'_>) -> Request,
     ) -> Result<usize, Gone> {
         self.with(|ends| {
-            let chain = Operation::Chain(operations.len() as u32);
-            ends.push(Request { operation: chain, rank: 0, at: 0 })?;
+            let chain = Call::Chain(operations.len() as u32);
+            ends.push(Request { call: chain, rank: 0, at: 0 })?;
             operations.iter().map(request).try_for_each(|request| ends.push(request))?;
             ends.send()?;
             for (number, operation) in operations.iter_mut().enumerate() {
                 match operation {
-                    fabric::Operation::Get { into, .. } => read(&ends.stream, into)?,
-                    fabric::Operation::Swap(swap) => {
+                    Operation::Get { into, .. } => read(&ends.stream, into)?,
+                    Operation::Swap(swap) => {
                         let mut word = [0; 8];
                         read(&ends.stream, &mut word)?;
                         swap.found = u64::from_le_bytes(word);
@@ -134,7 +134,7 @@ impl Link {
     pub fn flush(&self) -> Result<(), Gone> {
         self.with(|ends| {
             if ends.has_put {
-                ends.push(Request { operation: Operation::Flush, rank: 0, at: 0 })?;
+                ends.push(Request { call: Call::Flush, rank: 0, at: 0 })?;
                 ends.send()?;
                 read(&ends.stream, &mut [0; 8])?;
                 ends.has_put = false;
@@ -171,8 +171,8 @@ impl Ends {
     /// Puts bytes, in requests of their own.
     fn put(&mut self, mut to: Position, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(LONGEST) {
-            let operation = Operation::Put(piece.len() as u32);
-            self.push(Request { operation, rank: to.rank, at: to.at })?;
+            let call = Call::Put(piece.len() as u32);
+            self.push(Request { call, rank: to.rank, at: to.at })?;
             self.send()?;
             self.stream.write_all(piece)?;
             to.at += piece.len();
@@ -196,7 +196,7 @@ impl Ends {
             (Some(open), Some(_)) => open.begin,
             _ => {
                 let begin = self.outbox.len();
-                self.push(Request { operation: Operation::Runs(0), rank: to.rank, at: to.at })?;
+                self.push(Request { call: Call::Runs(0), rank: to.rank, at: to.at })?;
                 begin
             }
         };
@@ -225,7 +225,7 @@ fn connect_at(place: SocketAddr, card: &Card, role: Role) -> io::Result<TcpStrea
     let mut stream = TcpStream::connect_timeout(&place, PATIENCE)?;
     prepare(&stream)?;
     stream.write_all(&hello(card.token(), role))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(READY))?;
     let mut answer = [0; MAGIC.len()];
     stream.read_exact(&mut answer)?;
     if answer != MAGIC {

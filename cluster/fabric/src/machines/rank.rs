@@ -11,8 +11,8 @@ use thiserror::Error as ThisError;
 
 use super::link::{Gone, Link};
 use super::map::{Map, NoMap};
-use super::wire::{LONGEST, Operation, Request, Role};
-use crate::fabric::{self, Change, Dead, Fabric, Position, one_by_one};
+use super::wire::{Call, LONGEST, Request, Role};
+use crate::fabric::{Change, Dead, Fabric, Operation, Position, one_by_one};
 use crate::heap::Heap;
 use crate::here::{Entered, Here};
 use crate::host::{self, Host};
@@ -21,6 +21,15 @@ use crate::host::{self, Host};
 pub(super) const MAP: &str = "SYNCLINE_MACHINES";
 /// The variable with this machine's number in the map.
 pub(super) const MACHINE: &str = "SYNCLINE_MACHINE";
+
+/// A waiter polls another machine's word this often before it rests between two polls.
+const POLLS: u32 = 16;
+/// The same for a word of this machine, if there are others: the agent may need the processor.
+const POLLS_HERE: u32 = 64;
+/// How long a waiter rests.
+const REST: Duration = Duration::from_micros(50);
+/// A thread that sleeps for another machine's word returns after this time, since nothing wakes it.
+const SLEEP: Duration = Duration::from_micros(200);
 
 /// Why a process could not join as a rank.
 #[derive(Debug, ThisError)]
@@ -126,7 +135,7 @@ impl Machines {
         match self.way(at, 8) {
             Way::Here(at) => self.host.wake(at, most),
             // If the machine is gone, the next operation reports it.
-            Way::There(link, at) => _ = link.ask_word(at.request(Operation::Wake(most))),
+            Way::There(link, at) => _ = link.ask_word(at.request(Call::Wake(most))),
         }
     }
 
@@ -147,13 +156,13 @@ impl Machines {
     }
 
     /// The request for an operation on another machine.
-    fn request(&self, operation: &fabric::Operation<'_>) -> Request {
+    fn request(&self, operation: &Operation<'_>) -> Request {
         let Way::There(_, place) = self.way(operation.position(), operation.bytes()) else {
             unreachable!("the caller has looked")
         };
         place.request(match operation {
-            fabric::Operation::Get { into, .. } => Operation::Get(into.len() as u32),
-            fabric::Operation::Swap(swap) => Operation::CompareAndSwap(swap.old, swap.new),
+            Operation::Get { into, .. } => Call::Get(into.len() as u32),
+            Operation::Swap(swap) => Call::CompareAndSwap(swap.old, swap.new),
         })
     }
 
@@ -163,25 +172,17 @@ impl Machines {
         &self,
         at: Position,
         here: impl FnOnce(&Host, Position) -> Result<u64, Dead>,
-        operation: Operation,
+        call: Call,
     ) -> Result<u64, Dead> {
         match self.way(at, 8) {
             Way::Here(at) => here(&self.host, at),
             Way::There(link, place) => {
                 assert!(at.at.is_multiple_of(8), "{at:?} is not the position of a word");
-                link.ask_word(place.request(operation)).map_err(dead(at.rank))
+                link.ask_word(place.request(call)).map_err(dead(at.rank))
             }
         }
     }
 }
-
-/// A waiter polls another machine's word this often without a rest, ...
-const POLLS: u32 = 16;
-const YIELDS: u32 = 64;
-/// ... and then rests this long between two polls.
-const NAP: Duration = Duration::from_micros(50);
-/// A thread that sleeps for another machine's word returns after this time, since nothing wakes it.
-const SLEEP: Duration = Duration::from_micros(200);
 
 /// A way to memory.
 enum Way<'a> {
@@ -195,8 +196,8 @@ enum Way<'a> {
 struct There(Position);
 
 impl There {
-    fn request(&self, operation: Operation) -> Request {
-        Request { operation, rank: self.0.rank, at: self.0.at }
+    fn request(&self, call: Call) -> Request {
+        Request { call, rank: self.0.rank, at: self.0.at }
     }
 }
 
@@ -247,7 +248,7 @@ impl Fabric for Machines {
             Way::Here(from) => self.host.get(from, into),
             Way::There(link, place) => {
                 for (number, piece) in into.chunks_mut(LONGEST).enumerate() {
-                    let mut request = place.request(Operation::Get(piece.len() as u32));
+                    let mut request = place.request(Call::Get(piece.len() as u32));
                     request.at += number * LONGEST;
                     link.ask(request, piece).map_err(dead(from.rank))?;
                 }
@@ -259,12 +260,12 @@ impl Fabric for Machines {
     #[inline]
     fn compare_and_swap(&self, at: Position, old: u64, new: u64) -> Result<u64, Dead> {
         let here = |host: &Host, at| host.compare_and_swap(at, old, new);
-        self.word(at, here, Operation::CompareAndSwap(old, new))
+        self.word(at, here, Call::CompareAndSwap(old, new))
     }
 
     /// Takes one round trip if all operations are about one machine.
-    fn perform(&self, operations: &mut [fabric::Operation<'_>]) -> Result<usize, Dead> {
-        let machine = |operation: &fabric::Operation<'_>| self.machine(operation.position().rank);
+    fn perform(&self, operations: &mut [Operation<'_>]) -> Result<usize, Dead> {
+        let machine = |operation: &Operation<'_>| self.machine(operation.position().rank);
         let [first, rest @ ..] = &*operations else { return Ok(0) };
         if rest.is_empty() || rest.iter().any(|other| machine(other) != machine(first)) {
             return one_by_one(self, operations);
@@ -273,7 +274,7 @@ impl Fabric for Machines {
         match self.way(Position { rank, at: 0 }, 0) {
             Way::Here(_) => one_by_one(self, operations),
             Way::There(link, _) => {
-                let request = |operation: &fabric::Operation<'_>| self.request(operation);
+                let request = |operation: &Operation<'_>| self.request(operation);
                 link.perform(operations, request).map_err(dead(rank))
             }
         }
@@ -282,7 +283,7 @@ impl Fabric for Machines {
     #[inline]
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead> {
         let here = |host: &Host, at| host.fetch_and(at, change, operand);
-        self.word(at, here, Operation::FetchAnd(change, operand))
+        self.word(at, here, Call::FetchAnd(change, operand))
     }
 
     #[inline]
@@ -308,9 +309,9 @@ impl Fabric for Machines {
     #[inline]
     fn pause(&self, at: Position, looks: u32) {
         match self.way(at, 0) {
-            Way::Here(_) if self.others.is_some() && looks > YIELDS => thread::sleep(NAP),
+            Way::Here(_) if self.others.is_some() && looks > POLLS_HERE => thread::sleep(REST),
             Way::Here(at) => self.host.pause(at, looks),
-            Way::There(..) if looks > POLLS => thread::sleep(NAP),
+            Way::There(..) if looks > POLLS => thread::sleep(REST),
             Way::There(..) => {}
         }
     }
@@ -325,7 +326,7 @@ impl Fabric for Machines {
         match self.way(Position { rank, at: 0 }, 0) {
             Way::Here(at) => self.host.is_alive(at.rank),
             Way::There(link, place) => {
-                link.ask_word(place.request(Operation::Lives)).is_ok_and(|lives| lives != 0)
+                link.ask_word(place.request(Call::Lives)).is_ok_and(|lives| lives != 0)
             }
         }
     }

@@ -1,15 +1,18 @@
 //! Answers the requests of one connection, in their order.
+//!
+//! If a rank tells another one of its flush, and that one then asks over another connection, the
+//! thread that serves it finds what was put: the kernel orders what two threads do before and after
+//! they pass bytes on.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
 use std::os::unix::process::ExitStatusExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::poll::wait;
 use super::wire::{
-    self, HELLO, LONGEST, MAGIC, Operation, REQUEST, RUNS, Request, Role, each_run, greeted,
+    self, Call, HELLO, LONGEST, MAGIC, REQUEST, RUNS, Request, Role, each_run, greeted,
 };
 use crate::fabric::{Fabric, Position};
 use crate::host::{Host, Job};
@@ -67,12 +70,12 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
         if !ranks.contains(&request) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        match request.operation {
-            Operation::Chain(length) => {
+        match request.call {
+            Call::Chain(length) => {
                 (chained, is_broken) = (length, false);
                 continue;
             }
-            Operation::Put(length) | Operation::Runs(length) => {
+            Call::Put(length) | Call::Runs(length) => {
                 put.resize(length as usize, 0);
                 requests.read_exact(&mut put)?;
             }
@@ -89,28 +92,24 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
 
 /// Whether this request, whose answer comes last, was a compare-and-swap whose word held neither value.
 fn is_in_vain(request: &Request, answers: &[u8]) -> bool {
-    let Operation::CompareAndSwap(old, new) = request.operation else { return false };
+    let Call::CompareAndSwap(old, new) = request.call else { return false };
     let found = answers.last_chunk().map(|word| u64::from_le_bytes(*word));
     found.is_some_and(|found| found != old && found != new)
 }
 
 impl Ranks {
     /// Whether what the request is about is within a part.
-    fn contains(&self, Request { operation, rank, at }: &Request) -> bool {
-        let (length, sound) = match operation {
+    fn contains(&self, Request { call, rank, at }: &Request) -> bool {
+        let (length, sound) = match call {
             // Each run is checked for itself.
-            Operation::Runs(length) => (0, *length as usize <= RUNS),
-            Operation::Get(length) | Operation::Put(length) => {
+            Call::Runs(length) => (0, *length as usize <= RUNS),
+            Call::Get(length) | Call::Put(length) => {
                 (*length as usize, *length as usize <= LONGEST)
             }
-            Operation::CompareAndSwap(..) | Operation::FetchAnd(..) | Operation::Wake(_) => {
+            Call::CompareAndSwap(..) | Call::FetchAnd(..) | Call::Wake(_) => {
                 (8, at.is_multiple_of(8))
             }
-            Operation::Flush
-            | Operation::Chain(_)
-            | Operation::Lives
-            | Operation::Ended
-            | Operation::End => (0, true),
+            Call::Flush | Call::Chain(_) | Call::Lives | Call::Ended | Call::End => (0, true),
         };
         let end = at.checked_add(length);
         *rank < self.parts.ranks() && sound && end.is_some_and(|end| end <= self.parts.bytes())
@@ -119,44 +118,44 @@ impl Ranks {
     fn perform(&self, request: &Request, put: &[u8], answers: &mut Vec<u8>) -> io::Result<()> {
         let at = Position { rank: request.rank, at: request.at };
         let parts = &self.parts;
-        let word = match request.operation {
-            Operation::Get(length) => {
+        let word = match request.call {
+            Call::Get(length) => {
                 let start = answers.len();
                 answers.resize(start + length as usize, 0);
                 parts.get(at, &mut answers[start..]).map_err(io::Error::other)?;
                 return Ok(());
             }
-            Operation::Put(_) => {
+            Call::Put(_) => {
                 parts.put(at, put);
                 return Ok(());
             }
-            Operation::Runs(_) => {
+            Call::Runs(_) => {
                 return each_run(request.at, put, |at, bytes| {
-                    let operation = Operation::Put(bytes.len() as u32);
-                    if !self.contains(&Request { operation, at, ..*request }) {
+                    let call = Call::Put(bytes.len() as u32);
+                    if !self.contains(&Request { call, at, ..*request }) {
                         return Err(io::ErrorKind::InvalidData.into());
                     }
                     parts.put(Position { rank: request.rank, at }, bytes);
                     Ok(())
                 });
             }
-            Operation::CompareAndSwap(old, new) => parts.compare_and_swap(at, old, new),
-            Operation::FetchAnd(change, operand) => parts.fetch_and(at, change, operand),
+            Call::CompareAndSwap(old, new) => parts.compare_and_swap(at, old, new),
+            Call::FetchAnd(change, operand) => parts.fetch_and(at, change, operand),
             // `serve` takes chains apart.
-            Operation::Flush | Operation::Chain(_) => {
+            Call::Flush | Call::Chain(_) => {
                 parts.flush_all();
                 Ok(0)
             }
-            Operation::Wake(most) => {
+            Call::Wake(most) => {
                 parts.wake(at, most);
                 Ok(0)
             }
-            Operation::Lives => Ok(u64::from(parts.is_alive(request.rank))),
-            Operation::Ended => {
+            Call::Lives => Ok(u64::from(parts.is_alive(request.rank))),
+            Call::Ended => {
                 let status = self.job().ended(request.rank)?;
                 Ok(status.map_or(0, |status| wire::ended(status.into_raw())))
             }
-            Operation::End => {
+            Call::End => {
                 self.job().end();
                 Ok(0)
             }
@@ -166,7 +165,7 @@ impl Ranks {
     }
 
     /// The processes.
-    pub fn job(&self) -> std::sync::MutexGuard<'_, Job> {
+    pub fn job(&self) -> MutexGuard<'_, Job> {
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   hello     MAGIC | u128 token | u64 role                             the answer is MAGIC
-//!   request   u32 operation | u32 length | u64 rank | u64 at | u64 a | u64 b | bytes of a put
+//!   request   u32 call | u32 length | u64 rank | u64 at | u64 a | u64 b | bytes of a put
 //!   run       u16 distance from the end of the run before | u16 length | bytes
 //! ```
 //!
@@ -45,7 +45,7 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// What to do.
-    pub operation: Operation,
+    pub call: Call,
     /// The rank, by its number on its machine.
     pub rank: usize,
     /// Where in the rank's part.
@@ -54,7 +54,7 @@ pub struct Request {
 
 /// What a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum Call {
     /// Read this many bytes.
     Get(u32),
     /// Write this many bytes, which follow.
@@ -90,37 +90,37 @@ pub fn status(answer: u64) -> Option<i32> {
     (answer >> 32 != 0).then_some((answer as u32).cast_signed())
 }
 
-impl Operation {
+impl Call {
     /// Its number, the length, and two operands.
     fn parts(self) -> (u32, u32, u64, u64) {
         match self {
-            Operation::Get(length) => (1, length, 0, 0),
-            Operation::Put(length) => (2, length, 0, 0),
-            Operation::CompareAndSwap(old, new) => (3, 0, old, new),
-            Operation::FetchAnd(change, operand) => (4, 0, number(change), operand),
-            Operation::Flush => (5, 0, 0, 0),
-            Operation::Wake(most) => (6, most, 0, 0),
-            Operation::Lives => (7, 0, 0, 0),
-            Operation::Ended => (8, 0, 0, 0),
-            Operation::End => (9, 0, 0, 0),
-            Operation::Runs(length) => (10, length, 0, 0),
-            Operation::Chain(requests) => (11, requests, 0, 0),
+            Call::Get(length) => (1, length, 0, 0),
+            Call::Put(length) => (2, length, 0, 0),
+            Call::CompareAndSwap(old, new) => (3, 0, old, new),
+            Call::FetchAnd(change, operand) => (4, 0, number(change), operand),
+            Call::Flush => (5, 0, 0, 0),
+            Call::Wake(most) => (6, most, 0, 0),
+            Call::Lives => (7, 0, 0, 0),
+            Call::Ended => (8, 0, 0, 0),
+            Call::End => (9, 0, 0, 0),
+            Call::Runs(length) => (10, length, 0, 0),
+            Call::Chain(requests) => (11, requests, 0, 0),
         }
     }
 
-    fn of(parts: (u32, u32, u64, u64)) -> Option<Operation> {
+    fn of(parts: (u32, u32, u64, u64)) -> Option<Call> {
         Some(match parts {
-            (1, length, 0, 0) => Operation::Get(length),
-            (2, length, 0, 0) => Operation::Put(length),
-            (3, 0, old, new) => Operation::CompareAndSwap(old, new),
-            (4, 0, change, operand) => Operation::FetchAnd(*CHANGES.get(change as usize)?, operand),
-            (5, 0, 0, 0) => Operation::Flush,
-            (6, most, 0, 0) => Operation::Wake(most),
-            (7, 0, 0, 0) => Operation::Lives,
-            (8, 0, 0, 0) => Operation::Ended,
-            (9, 0, 0, 0) => Operation::End,
-            (10, length, 0, 0) => Operation::Runs(length),
-            (11, requests, 0, 0) => Operation::Chain(requests),
+            (1, length, 0, 0) => Call::Get(length),
+            (2, length, 0, 0) => Call::Put(length),
+            (3, 0, old, new) => Call::CompareAndSwap(old, new),
+            (4, 0, change, operand) => Call::FetchAnd(*CHANGES.get(change as usize)?, operand),
+            (5, 0, 0, 0) => Call::Flush,
+            (6, most, 0, 0) => Call::Wake(most),
+            (7, 0, 0, 0) => Call::Lives,
+            (8, 0, 0, 0) => Call::Ended,
+            (9, 0, 0, 0) => Call::End,
+            (10, length, 0, 0) => Call::Runs(length),
+            (11, requests, 0, 0) => Call::Chain(requests),
             _ => return None,
         })
     }
@@ -136,9 +136,9 @@ fn number(change: Change) -> u64 {
 impl Request {
     /// Encodes the request.
     pub fn to_bytes(self) -> [u8; REQUEST] {
-        let (operation, length, a, b) = self.operation.parts();
+        let (call, length, a, b) = self.call.parts();
         let mut bytes = [0; REQUEST];
-        bytes[..4].copy_from_slice(&operation.to_le_bytes());
+        bytes[..4].copy_from_slice(&call.to_le_bytes());
         bytes[4..8].copy_from_slice(&length.to_le_bytes());
         for (place, value) in
             bytes[8..].chunks_exact_mut(8).zip([self.rank as u64, self.at as u64, a, b])
@@ -157,8 +157,8 @@ impl Request {
         let words = bytes.as_chunks::<8>().0;
         let word = |number: usize| u64::from_le_bytes(words[number]);
         let parts = (word(0) as u32, (word(0) >> 32) as u32, word(3), word(4));
-        let operation = Operation::of(parts).ok_or(io::ErrorKind::InvalidData)?;
-        Ok(Request { operation, rank: word(1) as usize, at: word(2) as usize })
+        let call = Call::of(parts).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(Request { call, rank: word(1) as usize, at: word(2) as usize })
     }
 }
 
@@ -214,20 +214,20 @@ mod tests {
     #[test]
     fn every_request_survives_being_sent() {
         let mut all = vec![
-            Operation::Get(7),
-            Operation::Put(u32::MAX),
-            Operation::Runs(5),
-            Operation::Chain(3),
-            Operation::CompareAndSwap(u64::MAX, 3),
-            Operation::Flush,
-            Operation::Wake(9),
-            Operation::Lives,
-            Operation::Ended,
-            Operation::End,
+            Call::Get(7),
+            Call::Put(u32::MAX),
+            Call::Runs(5),
+            Call::Chain(3),
+            Call::CompareAndSwap(u64::MAX, 3),
+            Call::Flush,
+            Call::Wake(9),
+            Call::Lives,
+            Call::Ended,
+            Call::End,
         ];
-        all.extend(CHANGES.map(|change| Operation::FetchAnd(change, 1 << 63)));
-        for operation in all {
-            let request = Request { operation, rank: 3, at: usize::MAX };
+        all.extend(CHANGES.map(|change| Call::FetchAnd(change, 1 << 63)));
+        for call in all {
+            let request = Request { call, rank: 3, at: usize::MAX };
             assert_eq!(Request::from_bytes(&request.to_bytes()).expect("a request"), request);
         }
     }
@@ -240,8 +240,8 @@ mod tests {
             random.fill(&mut bytes);
             assert!(Request::from_bytes(&bytes).is_err(), "{bytes:?}");
         }
-        let no_change = Operation::FetchAnd(Change::Or, 1);
-        let mut bytes = Request { operation: no_change, rank: 0, at: 0 }.to_bytes();
+        let no_change = Call::FetchAnd(Change::Or, 1);
+        let mut bytes = Request { call: no_change, rank: 0, at: 0 }.to_bytes();
         bytes[24] = 5;
         assert!(Request::from_bytes(&bytes).is_err(), "there is no such change");
     }
