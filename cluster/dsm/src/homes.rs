@@ -232,3 +232,67 @@ fn settled(fabric: &impl Fabric, word: Position, mut seen: u64) -> Result<u64, D
     }
     Ok(seen)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::time::Duration;
+
+    use syncline_fabric::Host;
+
+    use super::*;
+
+    const RANKS: usize = 3;
+
+    fn shape() -> Shape {
+        Shape { log: 16, locks: 3, nodes: 64, page: 64, ..Shape::real(RANKS, 40 * 4096, 1) }
+    }
+
+    /// No two lines have the same slot, wherever the program places them; and every rank finds the
+    /// same homes.
+    #[test]
+    fn lines_have_slots_of_their_own() {
+        let (shape, layout) = (shape(), shape().layout());
+        for (placement, seed) in
+            Placement::ALL.into_iter().flat_map(|one| (0..20).map(move |n| (one, n)))
+        {
+            let all = Host::threads(RANKS, layout.bytes, |host| {
+                let mut rng = fastrand::Rng::with_seed(seed);
+                let mut homes = Homes::new(&shape, placement);
+                for _ in 0..rng.usize(0..60) {
+                    // All at one rank, or anywhere.
+                    let rank = if seed % 2 == 0 { 1 } else { rng.usize(0..RANKS) };
+                    let line = rng.usize(0..shape.lines);
+                    homes.place(&host, &shape, &layout, line, rank).unwrap();
+                }
+                let of = |line| homes.of(&host, &shape, &layout, line).unwrap();
+                (0..shape.lines).map(of).collect::<Vec<_>>()
+            });
+            let all = all.expect("parts");
+            assert!(all.iter().all(|homes| *homes == all[0]), "{placement:?} {seed}");
+            let slots: HashSet<_> = all[0].iter().map(|home| (home.rank, home.slot)).collect();
+            assert_eq!(slots.len(), shape.lines, "{placement:?} {seed}: a slot has two lines");
+            assert!(all[0].iter().all(|home| home.slot < shape.capacity()));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_being_placed_is_waited_for() {
+        let (shape, layout) = (shape(), shape().layout());
+        let word = layout.home(&shape, 7);
+        let home = Home { rank: 2, slot: 21 };
+        let found = Host::threads(2, layout.bytes, |host| {
+            let mut homes = Homes::new(&shape, Placement::Interleaved);
+            if host.rank() == 0 {
+                host.store(word, CLAIMED).unwrap();
+                host.rest(Duration::from_millis(20));
+                host.store(word, home.bits()).unwrap();
+            }
+            while host.load(word).unwrap() == NONE {
+                host.pause(word, 30);
+            }
+            homes.of(&host, &shape, &layout, 7).unwrap()
+        });
+        assert_eq!(found.expect("parts"), [home; 2]);
+    }
+}

@@ -169,3 +169,50 @@ impl Ranks {
         self.job.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fabric::Change;
+
+    fn ranks() -> Ranks {
+        let job = Job::new(2, 4096).expect("parts");
+        Ranks { parts: job.parts(), job: Mutex::new(job) }
+    }
+
+    /// A run of a put that is within the part, and one that is not.
+    #[test]
+    fn each_run_has_to_be_within_the_part() {
+        let ranks = ranks();
+        for (distance, right) in [(96, true), (97, false), (60_000, false)] {
+            let first = wire::run(0, 4000).expect("short");
+            let second = wire::run(distance, 0).expect("short");
+            let runs = [&first[..], &[1; 4000], &second].concat();
+            let request = Request { call: Call::Runs(runs.len() as u32), rank: 1, at: 0 };
+            assert!(ranks.contains(&request));
+            let performed = ranks.perform(&request, &runs, &mut Vec::new());
+            assert_eq!(performed.is_ok(), right, "{distance}");
+        }
+    }
+
+    #[test]
+    fn requests_beyond_the_parts_are_refused() {
+        let ranks = ranks();
+        let word = Call::FetchAnd(Change::Add, 1);
+        for (call, rank, at, right) in [
+            (word, 1, 4088, true),
+            (word, 1, 4092, false),
+            (word, 1, 4096, false),
+            (word, 2, 0, false),
+            (word, 0, usize::MAX - 7, false),
+            (Call::Get(4096), 0, 0, true),
+            (Call::Get(4096), 0, 1, false),
+            (Call::Put(1), 0, 4096, false),
+            (Call::Put(u32::MAX), 0, 0, false),
+            (Call::Runs(RUNS as u32 + 1), 0, 0, false),
+            (Call::Ended, 2, 0, false),
+        ] {
+            assert_eq!(ranks.contains(&Request { call, rank, at }), right, "{call:?} {rank} {at}");
+        }
+    }
+}
