@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncline_fabric::machines::{Job, pretend};
-use syncline_fabric::{Fabric, Machines, Position};
+use syncline_fabric::{Fabric, Machines, Operation, Position, Swap};
 
 use super::{BYTES, LATE, all_sums, command, death, meet};
 
@@ -25,6 +25,7 @@ pub fn play(scene: &str) {
         "sums" => all_sums(&machines, TIMES),
         "copies" => copies(&machines),
         "relay" => relay(&machines),
+        "chain" => chain(&machines),
         "death" => death(&machines),
         "wait" => loop {
             machines.rest(Duration::from_millis(10));
@@ -114,6 +115,31 @@ fn relay(machines: &Machines) {
     }
 }
 
+/// A chain of operations ends at the first swap that is in vain, and later requests are not confused by
+/// that. The operations are about this machine, another one, or two of them.
+fn chain(machines: &Machines) {
+    let ranks = machines.ranks();
+    let me = machines.rank();
+    for (one, other) in (0..ranks).flat_map(|one| (0..ranks).map(move |other| (one, other))) {
+        let word = Position { rank: one, at: 2048 + 8 * (me * ranks + other) };
+        let bytes = Position { rank: other, at: 3072 + 8 * (me * ranks + one) };
+        machines.put(bytes, &[7; 8]);
+        machines.flush(other).unwrap();
+        // The word holds 0, and then 5.
+        for (old, new, performed) in
+            [(0, 5, 2), (0, 5, 2), (5, 5, 2), (0, 6, 1), (5, 0, 2), (1, 2, 1)]
+        {
+            let (mut swap, mut read) = (Swap::new(word, old, new), [0; 8]);
+            let held = machines.load(word).unwrap();
+            let get = Operation::Get { from: bytes, into: &mut read };
+            let done = machines.perform(&mut [Operation::Swap(&mut swap), get]).unwrap();
+            assert_eq!((done, swap.found), (performed, held), "{one} {other} {old} {new}");
+            assert_eq!(read, [if performed == 2 { 7 } else { 0 }; 8]);
+        }
+    }
+    meet(machines, 1);
+}
+
 /// Starts ranks on several machines, and lets `act` watch them.
 fn on<R>(ranks: &[usize], bytes: usize, scene: &str, act: impl FnOnce(&Job) -> R) -> R {
     let command = |_| command(&format!("{SEVERAL}{scene}"));
@@ -144,6 +170,12 @@ fn sums_are_exact() {
 #[test]
 fn all_bytes_arrive() {
     let statuses = on(&[1, 2, 1], 16 << 20, "copies", statuses);
+    assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
+}
+
+#[test]
+fn a_chain_of_operations_ends_at_a_swap_in_vain() {
+    let statuses = on(&[2, 1, 1], BYTES, "chain", statuses);
     assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
 }
 
