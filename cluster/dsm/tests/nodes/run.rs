@@ -137,7 +137,7 @@ impl Rank<'_> {
     fn act(&mut self) {
         let (me, mut world) = (self.fabric.rank(), self.schedule.world.borrow_mut());
         let World { rng, program, .. } = &mut *world;
-        match rng.u8(0..16) {
+        match rng.u8(0..17) {
             0..3 => {
                 // Locks are taken in the order of their numbers, so that nodes don't wait for each
                 // other in a circle.
@@ -159,6 +159,13 @@ impl Rank<'_> {
                 let time = Duration::from_nanos(rng.u64(0..5000));
                 drop(world);
                 self.fabric.rest(time);
+            }
+            // Has an effect if no node has touched the line yet.
+            7 => {
+                let shape = &self.schedule.shape;
+                let (line, rank) = (rng.usize(0..shape.lines), rng.usize(0..shape.ranks));
+                drop(world);
+                self.node.place(line..line + 1, rank).expect("all live");
             }
             _ => {
                 let access = program.access(me, &self.held, rng);
