@@ -99,7 +99,7 @@ impl Swap {
     }
 
     /// Whether the word held neither of the two values, once this was performed.
-    pub fn is_in_vain(&self) -> bool {
+    pub fn has_failed(&self) -> bool {
         self.found != self.old && self.found != self.new
     }
 
@@ -142,7 +142,7 @@ pub(crate) fn one_by_one(
             Operation::Get { from, into } => fabric.get(*from, into)?,
             Operation::Swap(swap) => {
                 swap.perform_on(fabric)?;
-                if swap.is_in_vain() {
+                if swap.has_failed() {
                     return Ok(number + 1);
                 }
             }
@@ -203,7 +203,7 @@ pub trait Fabric {
     /// If the target is dead.
     fn fetch_and(&self, at: Position, change: Change, operand: u64) -> Result<u64, Dead>;
 
-    /// Performs operations in this order, up to the first swap that is [in vain](Swap::is_in_vain).
+    /// Performs operations in this order, up to the first swap that [fails](Swap::has_failed).
     /// Returns how many operations were performed, including that swap. A fabric may need only one
     /// round trip for all of them, if they are about one machine. A get among them reads at most 1 MiB.
     ///

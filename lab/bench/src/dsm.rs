@@ -313,7 +313,7 @@ impl Made<'_> {
         command
     }
 
-    /// As [`by_mpi`](Self::by_mpi), with messages over TCP only. The peer prints figures of time.
+    /// Like [`by_mpi`](Self::by_mpi), but with messages over TCP only, and the peer prints figures of time.
     fn by_mpi_over_tcp(&self, program: &Path) -> Command {
         let mut command = self.by_mpi(program);
         command.args(["1", "time"]).env("OMPI_MCA_btl", "tcp,self").env("OMPI_MCA_osc", "pt2pt");

@@ -129,7 +129,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         };
         if let Some((_, claim)) = guess {
             self.homes.learn(&self.fabric, line, &claim)?;
-            if claim.is_in_vain() {
+            if claim.has_failed() {
                 return self.enter_and_fetch(line);
             }
         }

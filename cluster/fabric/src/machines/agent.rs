@@ -133,7 +133,7 @@ fn accept(listener: &TcpListener, card: Card, ranks: &Arc<Ranks>, tell: &Sender<
                 return;
             };
             let is_launcher = role == Role::Launcher;
-            // Nothing is told once the agent has stopped waiting; it ends then.
+            // An error is ignored: the agent has stopped waiting, and ends.
             let _ = is_launcher.then(|| tell.send(Event::Launcher));
             let _ = serve(&stream, &ranks);
             let _ = is_launcher.then(|| tell.send(Event::Left));

@@ -84,7 +84,7 @@ impl Link {
         })
     }
 
-    /// Performs operations in one round trip, up to the first swap that is in vain. `request` makes
+    /// Performs operations in one round trip, up to the first swap that fails. `request` makes
     /// the requests for them. Returns how many were performed.
     pub fn perform(
         &self,
@@ -103,7 +103,7 @@ impl Link {
                         let mut word = [0; 8];
                         read(&ends.stream, &mut word)?;
                         swap.found = u64::from_le_bytes(word);
-                        if swap.is_in_vain() {
+                        if swap.has_failed() {
                             return Ok(number + 1);
                         }
                     }

@@ -85,13 +85,13 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
         chained = chained.saturating_sub(1);
         if !(in_chain && is_broken) {
             ranks.perform(&request, &put, &mut answers)?;
-            is_broken = in_chain && is_in_vain(&request, &answers);
+            is_broken = in_chain && has_failed(&request, &answers);
         }
     }
 }
 
 /// Whether this request, whose answer comes last, was a compare-and-swap whose word held neither value.
-fn is_in_vain(request: &Request, answers: &[u8]) -> bool {
+fn has_failed(request: &Request, answers: &[u8]) -> bool {
     let Call::CompareAndSwap(old, new) = request.call else { return false };
     let found = answers.last_chunk().map(|word| u64::from_le_bytes(*word));
     found.is_some_and(|found| found != old && found != new)

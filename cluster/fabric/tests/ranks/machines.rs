@@ -115,7 +115,7 @@ fn relay(machines: &Machines) {
     }
 }
 
-/// A chain of operations ends at the first swap that is in vain, and later requests are not confused by
+/// A chain of operations ends at the first swap that fails, and later requests are not confused by
 /// that. The operations are about this machine, another one, or two of them.
 fn chain(machines: &Machines) {
     let ranks = machines.ranks();
@@ -174,7 +174,7 @@ fn all_bytes_arrive() {
 }
 
 #[test]
-fn a_chain_of_operations_ends_at_a_swap_in_vain() {
+fn a_chain_of_operations_ends_at_a_failed_swap() {
     let statuses = on(&[2, 1, 1], BYTES, "chain", statuses);
     assert!(statuses.iter().all(|status| status.success()), "{statuses:?}");
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   file     the hosts file, and which ranks each host gets
-//!   order    what an agent is told: which ranks to start, and how
+//!   order    what an agent gets: which ranks to start, and how
 //!   launch   starts an agent on each host, and watches them
 //!   agent    `syncline cluster-agent`, which `launch` starts
 //! ```

@@ -1,4 +1,4 @@
-//! What an agent is told, on its standard input: u64 length, little-endian, and an [`Order`] as JSON.
+//! What an agent gets on its standard input: u64 length, little-endian, and an [`Order`] as JSON.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read, Write};
