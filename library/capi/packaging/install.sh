@@ -4,8 +4,10 @@
 #     bin/syncline, its man pages and completions
 #     share/doc/syncline/    the pages of docs/, and in html/ the book, if `./x docs` has built it
 #     lib/syncline/   the libraries that it preloads, and what it runs a kernel with
-#     include/    syncline.h, syncline.hpp, and syncline_mpi.h for programs under `syncline mpi`
-#     lib/        libsyncline.so and libsyncline.a, and what pkg-config and CMake read
+#     include/    syncline.h, syncline.hpp; syncline_mpi.h for programs under `syncline mpi`, and
+#                 syncline_dsm.h for programs under `syncline cluster`
+#     lib/        libsyncline.so, libsyncline.a and libsyncline_dsm.so, and what pkg-config and CMake
+#                 read
 #
 # The folder can be moved afterwards: nothing in it names its place.
 set -eu
@@ -77,7 +79,10 @@ copy 644 "$work/libsyncline.a" lib/libsyncline.a
     copy 644 "$crate/include/$header" "include/$header"
 done
 copy 644 "$crate/../../cluster/mpi/include/syncline_mpi.h" include/syncline_mpi.h
+copy 644 "$crate/../../cluster/dsm/include/syncline_dsm.h" include/syncline_dsm.h
+copy 644 "$built/libsyncline_dsm.so" lib/libsyncline_dsm.so
 fill() { sed "s/@VERSION@/$version/g; s/@SONAME@/$soname/g" "$here/$1"; }
 fill syncline.pc.in | to lib/pkgconfig/syncline.pc
+fill syncline-dsm.pc.in | to lib/pkgconfig/syncline-dsm.pc
 fill syncline-config.cmake.in | to lib/cmake/syncline/syncline-config.cmake
 fill syncline-config-version.cmake.in | to lib/cmake/syncline/syncline-config-version.cmake

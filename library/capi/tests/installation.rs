@@ -93,6 +93,27 @@ fn the_books_examples_run() {
     }
 }
 
+/// The example of the book's page on shared memory, found by pkg-config and started by the installed
+/// command.
+#[test]
+fn a_program_for_shared_memory_runs_on_ranks() {
+    let page = fs::read_to_string(crate_folder().join("../../docs/dsm.md")).expect("a page");
+    let (_, rest) = page.split_once("```c\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let folder = scratch("dsm");
+    fs::write(folder.join("app.c"), example).expect("a program");
+    let line = "cc app.c -o app $(pkg-config --cflags --libs syncline-dsm)";
+    assert!(page.contains(line), "the page has another command");
+    let found = prefix().join("lib/pkgconfig");
+    let mut compiler = Command::new("sh");
+    compiler.args(["-c", line]).current_dir(&folder).env("PKG_CONFIG_PATH", found);
+    output_of(&mut compiler);
+    let mut cluster = Command::new(prefix().join("bin/syncline"));
+    cluster.args(["cluster", "-n", "2", "--", "./app"]).current_dir(&folder);
+    let printed = output_of(cluster.env("LD_LIBRARY_PATH", prefix().join("lib")));
+    assert_eq!(printed, "998001\n");
+}
+
 #[test]
 fn cmake_finds_it() {
     let folder = scratch("cmake");

@@ -28,8 +28,6 @@ pub enum Command {
     Exec(crate::exec::args::Exec),
     Mpi(crate::mpi::Mpi),
     Cluster(crate::cluster::args::Cluster),
-    #[command(hide = true)]
-    ClusterAgent(crate::cluster::hosts::agent::ClusterAgent),
     Try(crate::attempt::args::Try),
     Tune(crate::tune::args::Tune),
     Whatif(crate::whatif::args::WhatIf),

@@ -33,16 +33,19 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 use args::{Args, Command};
+use cluster::hosts::agent;
 use failure::Failure;
 use terminal::to_terminal;
 
 fn main() -> ExitCode {
+    if agent::is_called() {
+        return agent::run().unwrap_or_else(|failure| explain(&failure));
+    }
     let outcome = match Args::parse().command {
         Command::Record(args) => record::run(&args),
         Command::Exec(args) => exec::run(&args),
         Command::Mpi(args) => mpi::run(&args),
         Command::Cluster(args) => cluster::run(&args),
-        Command::ClusterAgent(args) => cluster::hosts::agent::run(&args),
         Command::Try(args) => attempt::run(&args),
         Command::Tune(args) => tune::run(&args),
         Command::Whatif(args) => whatif::run(&args),

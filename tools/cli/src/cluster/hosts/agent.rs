@@ -1,4 +1,7 @@
 //! `syncline cluster-agent`: starts a machine's ranks, and serves their parts to other machines.
+//!
+//! `syncline cluster` starts this on each host. It is no command for users, so no help text, man page
+//! or completion has it.
 
 use std::fs::File;
 use std::io::{Write as _, stdin, stdout};
@@ -11,14 +14,16 @@ use super::order::{Order, ready};
 use crate::cluster::not_launched;
 use crate::failure::{Failure, RECORD_FAILED};
 
-/// Start ranks of `syncline cluster --hosts` on this machine
-///
-/// `syncline cluster` starts this on each host, and tells it on its standard input what to do.
-#[derive(clap::Args)]
-pub struct ClusterAgent {}
+/// The word of the command line by which an agent is started.
+pub const NAME: &str = "cluster-agent";
+
+/// Whether this process is an agent.
+pub fn is_called() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == NAME)
+}
 
 /// Runs the agent until `syncline cluster` has ended, or has seen all ranks end.
-pub fn run(_: &ClusterAgent) -> Result<ExitCode, Failure> {
+pub fn run() -> Result<ExitCode, Failure> {
     let failed = |error: std::io::Error| Failure::new(RECORD_FAILED, error);
     let agent = Agent::new().map_err(failed)?;
     stdout().write_all(ready(&agent.card().to_bytes()).as_bytes()).map_err(failed)?;

@@ -11,6 +11,7 @@ use syncline_fabric::Position;
 use syncline_fabric::machines::{CARD, Card, Job, Lost, Machine, Map};
 use syncline_recording::command_line;
 
+use super::agent;
 use super::file::{Host, share};
 use super::order::{Order, VERSION, card_of};
 use crate::cluster::start::Start;
@@ -94,7 +95,7 @@ impl Agent {
         let own = env::current_exe().map_err(|error| Failure::new(RECORD_FAILED, error))?;
         let mut command = if host == THIS_MACHINE {
             let mut command = Command::new(&own);
-            command.arg("cluster-agent");
+            command.arg(agent::NAME);
             command
         } else {
             let own = command_line(&[own.to_string_lossy()]);
@@ -103,7 +104,7 @@ impl Agent {
                 Failure::message(CANNOT_RECORD, format!("--rsh: `{rsh}` is not a command"))
             })?;
             let mut command = Command::new(shell);
-            command.args(words).arg(host).arg(format!("exec {own} cluster-agent"));
+            command.args(words).arg(host).arg(format!("exec {own} {}", agent::NAME));
             command
         };
         let mut process =
@@ -216,9 +217,13 @@ impl OnHosts {
 
     fn leave(&mut self) {
         // The agents end when the connections are closed.
-        self.job = None;
+        let was_launched = self.job.take().is_some();
         for agent in mem::take(&mut self.agents).iter_mut() {
             agent.input = None;
+            if !was_launched {
+                // The agent may wait for a connection. An error is ignored: it has ended already.
+                let _ = agent.process.kill();
+            }
             // An error is ignored: the process is gone either way.
             let _ = agent.end();
             if let Some(relay) = agent.relay.take() {
