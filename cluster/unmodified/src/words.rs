@@ -1,6 +1,6 @@
 //! Words that all ranks see, and that threads of all ranks can wait for.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use syncline_dsm::program::Program;
 use syncline_fabric::{Change, Fabric, Machines, Position};
@@ -85,6 +85,7 @@ impl Word {
     /// passes.
     pub fn wait_while(self, value: u64, deadline: Option<Deadline>) -> bool {
         let mut looks = 0;
+        let mut start = None;
         while self.load() == value {
             looks += 1;
             if looks < LOOKS {
@@ -96,7 +97,8 @@ impl Word {
                 Some(left) => left.min(NAP),
                 None => NAP,
             };
-            fabric().sleep(self.0, value as u32, nap);
+            let waited = start.get_or_insert_with(Instant::now).elapsed();
+            fabric().sleep(self.0, value as u32, waited, nap);
         }
         true
     }

@@ -26,10 +26,16 @@ pub(super) const MACHINE: &str = "SYNCLINE_MACHINE";
 const POLLS: u32 = 16;
 /// The same for a word of this machine, if there are others: the agent may need the processor.
 const POLLS_HERE: u32 = 64;
-/// How long a waiter rests.
+/// How long a waiter rests at first. The rests of a long wait get longer, up to [`LONGEST_REST`].
 const REST: Duration = Duration::from_micros(50);
-/// A thread that sleeps for another machine's word returns after this time, since nothing wakes it.
+const LONGEST_REST: Duration = Duration::from_millis(1);
+/// A rest gets longer by [`REST`] after this many polls.
+const SAME_RESTS: u32 = 32;
+/// A thread that sleeps for another machine's word returns after this time, since nothing wakes it;
+/// or, if it has waited for long, after an eighth of the time for which it has waited, but not later
+/// than [`LONGEST_SLEEP`].
 const SLEEP: Duration = Duration::from_micros(200);
+const LONGEST_SLEEP: Duration = Duration::from_millis(10);
 
 /// Why a process could not join as a rank.
 #[derive(Debug, ThisError)]
@@ -122,11 +128,12 @@ impl Machines {
 
     /// Sleeps until a thread of any rank [wakes](Self::wake) this word's sleepers, or for this long.
     /// Returns at once if the low 32 bits of the word's value are not `value`. May also return
-    /// early for no reason, and does so soon if the word is on another machine.
-    pub fn sleep(&self, at: Position, value: u32, most: Duration) {
+    /// early for no reason, and does so if the word is on another machine. `waited` is the time for
+    /// which the caller has waited for the word already.
+    pub fn sleep(&self, at: Position, value: u32, waited: Duration, most: Duration) {
         match self.way(at, 8) {
             Way::Here(at) => self.host.sleep(at, value, most),
-            Way::There(..) => thread::sleep(most.min(SLEEP)),
+            Way::There(..) => thread::sleep(most.min((waited / 8).clamp(SLEEP, LONGEST_SLEEP))),
         }
     }
 
@@ -211,6 +218,11 @@ impl Others {
     fn links(&self) -> impl Iterator<Item = &Link> {
         self.links.iter().flatten()
     }
+}
+
+/// Rests after this many polls.
+fn rest_after(looks: u32) {
+    thread::sleep((REST * (looks / SAME_RESTS + 1)).min(LONGEST_REST));
 }
 
 /// The error for a rank whose machine is gone.
@@ -309,9 +321,9 @@ impl Fabric for Machines {
     #[inline]
     fn pause(&self, at: Position, looks: u32) {
         match self.way(at, 0) {
-            Way::Here(_) if self.others.is_some() && looks > POLLS_HERE => thread::sleep(REST),
+            Way::Here(_) if self.others.is_some() && looks > POLLS_HERE => rest_after(looks),
             Way::Here(at) => self.host.pause(at, looks),
-            Way::There(..) if looks > POLLS => thread::sleep(REST),
+            Way::There(..) if looks > POLLS => rest_after(looks),
             Way::There(..) => {}
         }
     }
