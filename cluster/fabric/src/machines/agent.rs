@@ -5,6 +5,7 @@ use std::io::Write;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::process::{self, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -17,6 +18,7 @@ use super::serve::{Ranks, greet, serve};
 use super::wire::Role;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{Shutdown, shutdown};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::host::{Error, Job};
 use crate::server::{Card, listen, prepare};
@@ -53,7 +55,8 @@ impl Agent {
 
     /// Starts a machine's ranks, each with a part of this many bytes, and serves their parts until
     /// the launcher of the job has connected and has left again. Then the ranks that still run are
-    /// killed. `machine` is the machine's number in the map; `command` makes the command for a rank.
+    /// killed, and so they are if this process or the calling thread ends. `machine` is the machine's
+    /// number in the map; `command` makes the command for a rank.
     ///
     /// # Errors
     ///
@@ -79,6 +82,8 @@ impl Agent {
         job.start(map.first(machine), |rank| {
             let mut command = command(rank);
             command.env(MAP, &name).env(MACHINE, machine.to_string());
+            // SAFETY: between fork and exec, this makes one system call and allocates nothing.
+            unsafe { command.pre_exec(end_with_the_agent) };
             command
         })?;
         let ranks = Arc::new(Ranks { parts: job.parts(), job: Mutex::new(job) });
@@ -93,6 +98,11 @@ impl Agent {
             Ok(result?)
         })
     }
+}
+
+/// Makes this process end when the thread that has started it ends.
+fn end_with_the_agent() -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// What the threads that serve connections report.
