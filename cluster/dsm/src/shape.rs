@@ -80,7 +80,7 @@ impl Shape {
     /// The most lines that can live at one rank: twice its fair share, so that a placement may be
     /// uneven.
     pub fn capacity(&self) -> usize {
-        (2 * self.share()).min(self.lines)
+        if self.ranks == 1 { self.lines } else { 2 * self.share() }
     }
 
     /// A rank's fair share of the lines, rounded up.

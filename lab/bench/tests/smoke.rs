@@ -54,6 +54,10 @@ const BENCHMARKS: &[(&str, &[&str])] = &[
             "programs_worst_ratio",
             "unmodified_worst_ratio",
             "unmodified_pair_us",
+            "tcp_miss_ratio",
+            "tcp_line_miss_ratio",
+            "tcp_barrier_ratio",
+            "placed_ratio",
         ],
     ),
     (
