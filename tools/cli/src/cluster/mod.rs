@@ -23,11 +23,10 @@ use std::process::ExitCode;
 
 use syncline_dsm::shape::Layout;
 use syncline_fabric::Host;
-use syncline_fabric::host::Error;
 
-use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
+use crate::failure::Failure;
 use crate::record::program::find;
-use start::Start;
+use start::{Start, not_launched};
 use watch::{Kind, Ranks, say, watch};
 
 /// The exit status if the program succeeded, and `--check` has found data races.
@@ -57,16 +56,6 @@ pub fn run(args: &args::Cluster) -> Result<ExitCode, Failure> {
     let mut job = Host::launch(args.ranks, layout.bytes, command)
         .map_err(not_launched(layout.bytes * args.ranks, "all ranks together need"))?;
     outcome(&mut job, args.ranks, &layout, kind, &program).map(ExitCode::from)
-}
-
-/// The failure if ranks that need this much memory can't be started.
-fn not_launched(bytes: usize, who: &str) -> impl FnOnce(Error) -> Failure {
-    let needed = bytes >> 20;
-    let hint = format!("{who} {needed} MiB of memory; a smaller --memory needs less");
-    move |error| match error {
-        Error::Start(_) => Failure::new(CANNOT_RECORD, error),
-        _ => Failure::new(RECORD_FAILED, error).hint(hint),
-    }
 }
 
 /// Waits until the ranks have ended, and prints what `--check` has found. Returns the exit status.

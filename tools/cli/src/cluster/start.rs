@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
+use syncline_fabric::host::Error;
 
 use super::unmodified;
 use crate::exec::Variables;
-use crate::failure::Failure;
+use crate::failure::{CANNOT_RECORD, Failure, RECORD_FAILED};
 
 /// Environment variables that each host has for itself.
 const OWN_TO_A_HOST: [&str; 7] =
@@ -95,6 +96,16 @@ impl Start {
         // nothing.
         unsafe { command.pre_exec(move || end_with(parent)) };
         command
+    }
+}
+
+/// The failure if ranks that need this much memory can't be started.
+pub fn not_launched(bytes: usize, who: &str) -> impl FnOnce(Error) -> Failure {
+    let needed = bytes >> 20;
+    let hint = format!("{who} {needed} MiB of memory; a smaller --memory needs less");
+    move |error| match error {
+        Error::Start(_) => Failure::new(CANNOT_RECORD, error),
+        _ => Failure::new(RECORD_FAILED, error).hint(hint),
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use syncline_fabric::machines::{Agent, Map};
 
 use super::order::{Order, ready};
-use crate::cluster::not_launched;
+use crate::cluster::start::not_launched;
 use crate::failure::{Failure, RECORD_FAILED};
 
 /// The word of the command line by which an agent is started.
