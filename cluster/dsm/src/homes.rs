@@ -73,6 +73,8 @@ impl Home {
 #[derive(Debug)]
 pub struct Homes {
     placement: Placement,
+    shape: Shape,
+    layout: Layout,
     /// Each line's word in the table of homes, or `NONE` if this node has not read it.
     known: Vec<u64>,
 }
@@ -80,13 +82,13 @@ pub struct Homes {
 impl Homes {
     /// A table in which no home is known yet.
     pub fn new(shape: &Shape, placement: Placement) -> Homes {
-        Homes { placement, known: vec![NONE; shape.lines] }
+        Homes { placement, shape: *shape, layout: shape.layout(), known: vec![NONE; shape.lines] }
     }
 
     /// The slots of each rank that are kept for certain lines. They come before the others.
-    pub fn kept(&self, shape: &Shape) -> usize {
+    pub fn kept(&self) -> usize {
         match self.placement {
-            Placement::Interleaved | Placement::Blocks => shape.share(),
+            Placement::Interleaved | Placement::Blocks => self.shape.share(),
             Placement::FirstTouch => 0,
         }
     }
@@ -99,9 +101,9 @@ impl Homes {
     /// If this node does not know a line's home, and the line has a slot that is kept for it: that
     /// slot, and the exchange that makes it the line's home if the line has none.
     /// [`learn`](Self::learn) takes the performed exchange.
-    pub fn guess(&self, shape: &Shape, layout: &Layout, line: usize) -> Option<(Home, Swap)> {
-        let home = self.kept_for(shape, line).filter(|_| self.known[line] == NONE)?;
-        Some((home, Swap::new(layout.home(shape, line), NONE, home.bits())))
+    pub fn guess(&self, line: usize) -> Option<(Home, Swap)> {
+        let home = self.kept_for(line).filter(|_| self.known[line] == NONE)?;
+        Some((home, Swap::new(self.layout.home(&self.shape, line), NONE, home.bits())))
     }
 
     /// Learns a line's home from a performed exchange of [`guess`](Self::guess).
@@ -123,8 +125,8 @@ impl Homes {
     }
 
     /// The slot that is kept for a line.
-    fn kept_for(&self, shape: &Shape, line: usize) -> Option<Home> {
-        let (ranks, share) = (shape.ranks, shape.share());
+    fn kept_for(&self, line: usize) -> Option<Home> {
+        let (ranks, share) = (self.shape.ranks, self.shape.share());
         match self.placement {
             Placement::Interleaved => Some(Home { rank: line % ranks, slot: line / ranks }),
             Placement::Blocks => Some(Home { rank: line / share, slot: line % share }),
@@ -137,19 +139,13 @@ impl Homes {
     /// # Errors
     ///
     /// If a rank that takes part is dead.
-    pub fn of(
-        &mut self,
-        fabric: &impl Fabric,
-        shape: &Shape,
-        layout: &Layout,
-        line: usize,
-    ) -> Result<Home, Dead> {
-        if let Some((_, mut exchange)) = self.guess(shape, layout, line) {
+    pub fn of(&mut self, fabric: &impl Fabric, line: usize) -> Result<Home, Dead> {
+        if let Some((_, mut exchange)) = self.guess(line) {
             exchange.perform_on(fabric)?;
             return self.learn(fabric, line, &exchange);
         }
         if self.known[line] == NONE {
-            self.known[line] = self.claim(fabric, shape, layout, line, fabric.rank())?;
+            self.known[line] = self.claim(fabric, line, fabric.rank())?;
         }
         Ok(Home::from_bits(self.known[line]))
     }
@@ -160,32 +156,18 @@ impl Homes {
     /// # Errors
     ///
     /// If a rank that takes part is dead.
-    pub fn place(
-        &mut self,
-        fabric: &impl Fabric,
-        shape: &Shape,
-        layout: &Layout,
-        line: usize,
-        rank: usize,
-    ) -> Result<Home, Dead> {
-        self.known[line] = self.claim(fabric, shape, layout, line, rank)?;
+    pub fn place(&mut self, fabric: &impl Fabric, line: usize, rank: usize) -> Result<Home, Dead> {
+        self.known[line] = self.claim(fabric, line, rank)?;
         Ok(Home::from_bits(self.known[line]))
     }
 
     /// Returns the line's word in the table of homes. If the word is `NONE`, this rank claims the
     /// line, takes a slot, and writes the word.
-    fn claim(
-        &self,
-        fabric: &impl Fabric,
-        shape: &Shape,
-        layout: &Layout,
-        line: usize,
-        wanted: usize,
-    ) -> Result<u64, Dead> {
-        let word = layout.home(shape, line);
+    fn claim(&self, fabric: &impl Fabric, line: usize, wanted: usize) -> Result<u64, Dead> {
+        let word = self.layout.home(&self.shape, line);
         match fabric.compare_and_swap(word, NONE, CLAIMED)? {
             NONE => {
-                let home = self.take(fabric, shape, layout, line, wanted)?.bits();
+                let home = self.take(fabric, line, wanted)?.bits();
                 fabric.store(word, home)?;
                 Ok(home)
             }
@@ -195,25 +177,18 @@ impl Homes {
 
     /// Takes a slot for a line at the wanted rank, or else at the first rank after it that is not
     /// full, or else the slot that is kept for the line.
-    fn take(
-        &self,
-        fabric: &impl Fabric,
-        shape: &Shape,
-        layout: &Layout,
-        line: usize,
-        wanted: usize,
-    ) -> Result<Home, Dead> {
-        let kept = self.kept_for(shape, line);
+    fn take(&self, fabric: &impl Fabric, line: usize, wanted: usize) -> Result<Home, Dead> {
+        let kept = self.kept_for(line);
         if let Some(home) = kept.filter(|home| home.rank == wanted) {
             return Ok(home);
         }
-        let first = self.kept(shape);
-        for rank in (wanted..shape.ranks).chain(0..wanted) {
-            let count: Position = layout.control(rank, Control::Lines);
+        let first = self.kept();
+        for rank in (wanted..self.shape.ranks).chain(0..wanted) {
+            let count: Position = self.layout.control(rank, Control::Lines);
             // The counter is loaded first, so that the counter of a full rank does not grow.
-            if first + (fabric.load(count)? as usize) < shape.capacity() {
+            if first + (fabric.load(count)? as usize) < self.shape.capacity() {
                 let slot = first + fabric.add(count, 1)? as usize;
-                if slot < shape.capacity() {
+                if slot < self.shape.capacity() {
                     return Ok(Home { rank, slot });
                 }
             }
@@ -263,9 +238,9 @@ mod tests {
                     // All at one rank, or anywhere.
                     let rank = if seed % 2 == 0 { 1 } else { rng.usize(0..RANKS) };
                     let line = rng.usize(0..shape.lines);
-                    homes.place(&host, &shape, &layout, line, rank).unwrap();
+                    homes.place(&host, line, rank).unwrap();
                 }
-                let of = |line| homes.of(&host, &shape, &layout, line).unwrap();
+                let of = |line| homes.of(&host, line).unwrap();
                 (0..shape.lines).map(of).collect::<Vec<_>>()
             });
             let all = all.expect("parts");
@@ -291,7 +266,7 @@ mod tests {
             while host.load(word).unwrap() == NONE {
                 host.pause(word, 30);
             }
-            homes.of(&host, &shape, &layout, 7).unwrap()
+            homes.of(&host, 7).unwrap()
         });
         assert_eq!(found.expect("parts"), [home; 2]);
     }

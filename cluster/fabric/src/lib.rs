@@ -54,7 +54,7 @@ pub use heap::{Full, Heap};
 pub use here::Here;
 pub use host::Host;
 pub use machines::Machines;
-pub use process::Process;
+pub use process::{Process, end_with_parent};
 pub use say::say;
 pub use signals::{signals_are_blocked, without_signals};
 pub use simulated::Simulated;

@@ -8,7 +8,11 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Error;
+use std::io::{Error, ErrorKind};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 /// The identity of a process. A value of zeros stands for a process that can't be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +60,23 @@ impl Process {
     }
 }
 
+/// Makes a process that this command starts be killed when the thread that starts it, or the thread's
+/// process, ends.
+pub fn end_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    let end_with = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // The parent may have ended before the call above.
+        if Pid::as_raw(getppid()).cast_unsigned() == parent {
+            Ok(())
+        } else {
+            Err(ErrorKind::BrokenPipe.into())
+        }
+    };
+    // SAFETY: between fork and exec, this only makes two system calls and allocates nothing.
+    unsafe { command.pre_exec(end_with) };
+}
+
 /// The kernel's information about a process.
 struct State {
     /// Whether the process has ended, and its parent has not waited for it yet.
@@ -77,8 +98,6 @@ fn state(number: u32) -> Option<State> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     #[test]

@@ -104,7 +104,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
         self.known.fill(Known::default());
         let me = self.fabric.rank();
         let taken = self.fabric.load(self.layout.control(me, Control::Lines))? as usize;
-        let slots = (self.homes.kept(&self.shape) + taken).min(self.shape.capacity());
+        let slots = (self.homes.kept() + taken).min(self.shape.capacity());
         // Most entries may be empty, so they are read in bulk.
         let bulk = self.shape.page / 8;
         for first in (0..slots).step_by(bulk) {

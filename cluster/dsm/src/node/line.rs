@@ -41,7 +41,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     }
 
     fn home(&mut self, line: usize) -> Result<Home, Dead> {
-        self.homes.of(&self.fabric, &self.shape, &self.layout, line)
+        self.homes.of(&self.fabric, line)
     }
 
     fn make_room(&mut self, line: usize) -> Result<(), Dead> {
@@ -109,7 +109,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     /// home is not known yet, also claims it. A fabric may do all that in one round trip. Each step
     /// depends on the one before: no step is made if another node was faster.
     fn enter_and_fetch(&mut self, line: usize) -> Result<(), Dead> {
-        let mut guess = self.homes.guess(&self.shape, &self.layout, line);
+        let mut guess = self.homes.guess(line);
         let home = match guess {
             Some((home, _)) => home,
             None => self.home(line)?,

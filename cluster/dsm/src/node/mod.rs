@@ -200,7 +200,7 @@ impl<F: Fabric, P: Pages, R: Rules> Node<F, P, R> {
     pub fn place(&mut self, lines: std::ops::Range<usize>, rank: usize) -> Result<usize, Dead> {
         let mut there = 0;
         for line in lines {
-            let home = self.homes.place(&self.fabric, &self.shape, &self.layout, line, rank)?;
+            let home = self.homes.place(&self.fabric, line, rank)?;
             there += usize::from(home.rank == rank);
         }
         Ok(there)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use syncline_fabric::{Fabric, Host, Machines, machines};
 use thiserror::Error;
@@ -119,13 +120,13 @@ pub(super) fn rank(bytes: usize, place: Where) -> Result<Started, Error> {
 }
 
 /// A hash of what has to be equal on all ranks: the program's file, the shape of the memory, the
-/// scheme and the placement. If the memory takes the place of the program's variables, pointers to
-/// functions are shared as well, so the libraries have to be equal, and at the same addresses.
-fn identity(options: &Options, shape: &Shape, place: Where) -> io::Result<u64> {
+/// scheme and the placement. With `libraries`, also the libraries and their addresses.
+fn identity(options: &Options, shape: &Shape, libraries: bool) -> io::Result<u64> {
     let mut hasher = DefaultHasher::new();
     hasher.write(&fs::read("/proc/self/exe")?);
     hasher.write(format!("{shape:?} {:?} {:?}", options.scheme, options.placement).as_bytes());
-    if let Where::Over(_) = place {
+    if libraries {
+        let program = fs::read_link("/proc/self/exe")?;
         for line in fs::read_to_string("/proc/self/maps")?.lines() {
             // addresses, permissions, offset, device, inode, file
             let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -133,7 +134,9 @@ fn identity(options: &Options, shape: &Shape, place: Where) -> io::Result<u64> {
                 && file.starts_with('/')
             {
                 hasher.write(format!("{addresses} {offset}").as_bytes());
-                hasher.write(&fs::read(file)?);
+                if program != Path::new(file) {
+                    hasher.write(&fs::read(file)?);
+                }
             }
         }
     }
@@ -142,7 +145,10 @@ fn identity(options: &Options, shape: &Shape, place: Where) -> io::Result<u64> {
 
 /// Publishes the hash of this rank's program and options, and compares it with that of rank 0.
 fn introduce(rank: &Rank, options: &Options, place: Where) -> Result<(), Error> {
-    let identity = identity(options, &rank.shape, place)?;
+    // If the memory takes the place of the program's variables, pointers to functions are shared.
+    // The ranks of one machine have the same libraries, since randomised addresses are off.
+    let libraries = matches!(place, Where::Over(_)) && rank.fabric.has_several_machines();
+    let identity = identity(options, &rank.shape, libraries)?;
     let word = |of, word| rank.layout.control(of, word);
     let me = rank.number();
     if me == 0 {

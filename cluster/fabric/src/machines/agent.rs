@@ -5,7 +5,6 @@ use std::io::Write;
 use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::process::{self, Command};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -18,9 +17,9 @@ use super::serve::{Ranks, greet, serve};
 use super::wire::Role;
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{Shutdown, shutdown};
-use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::host::{Error, Job};
+use crate::process::end_with_parent;
 use crate::server::{Card, listen, prepare};
 use crate::signals::without_signals;
 
@@ -82,8 +81,7 @@ impl Agent {
         job.start(map.first(machine), |rank| {
             let mut command = command(rank);
             command.env(MAP, &name).env(MACHINE, machine.to_string());
-            // SAFETY: between fork and exec, this makes one system call and allocates nothing.
-            unsafe { command.pre_exec(end_with_the_agent) };
+            end_with_parent(&mut command);
             command
         })?;
         let ranks = Arc::new(Ranks { parts: job.parts(), job: Mutex::new(job) });
@@ -98,11 +96,6 @@ impl Agent {
             Ok(result?)
         })
     }
-}
-
-/// Makes this process end when the thread that has started it ends.
-fn end_with_the_agent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// What the threads that serve connections report.

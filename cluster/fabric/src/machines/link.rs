@@ -59,14 +59,7 @@ impl Link {
     ///
     /// If the agent does not answer at any of its addresses.
     pub fn connect(card: &Card, role: Role) -> io::Result<Link> {
-        let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the agent has no address");
-        for place in card.places() {
-            match connect_at(place, card, role) {
-                Ok(stream) => return Ok(Link::over(stream)),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        card.reach(|place| connect_at(place, card, role)).map(Link::over)
     }
 
     fn over(stream: TcpStream) -> Link {

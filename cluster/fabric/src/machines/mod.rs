@@ -15,8 +15,8 @@
 //!
 //! On each machine, a process that is no rank, the *agent*, maps the ranks' parts too. It answers the
 //! requests of other machines with the processor's instructions, as the machine's ranks use them. So
-//! a word's changes are atomic, no matter which machine makes them, and a rank's memory can be reached no matter what
-//! the rank does, and also after it has ended.
+//! a word's changes are atomic, no matter which machine makes them, and a rank's memory can be
+//! reached no matter what the rank does, and also after it has ended.
 //!
 //! A rank has one TCP connection to each other machine. The agent handles the requests of a
 //! connection in order. Puts are collected, and are sent when they fill a buffer or when the rank

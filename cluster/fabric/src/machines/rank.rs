@@ -120,6 +120,11 @@ impl Machines {
         Ok(Machines { host, first: others.firsts[own], others: Some(Arc::new(others)) })
     }
 
+    /// Whether some ranks are on other machines than this one.
+    pub fn has_several_machines(&self) -> bool {
+        self.others.is_some()
+    }
+
     /// Lets this thread use words and locks of [`Window`](crate::Window) as this rank, until the
     /// thread enters another rank. Lock nodes come from this heap.
     pub fn enter(&self, nodes: Heap) {

@@ -14,7 +14,7 @@ use super::poll::wait;
 use super::wire::{
     self, Call, HELLO, LONGEST, MAGIC, REQUEST, RUNS, Request, Role, each_run, greeted,
 };
-use crate::fabric::{Fabric, Position};
+use crate::fabric::{Fabric, Position, Swap};
 use crate::host::{Host, Job};
 
 /// How many bytes are read at once.
@@ -93,8 +93,9 @@ pub fn serve(mut stream: &TcpStream, ranks: &Ranks) -> io::Result<()> {
 /// Whether this request, whose answer comes last, was a compare-and-swap whose word held neither value.
 fn has_failed(request: &Request, answers: &[u8]) -> bool {
     let Call::CompareAndSwap(old, new) = request.call else { return false };
+    let at = Position { rank: request.rank, at: request.at };
     let found = answers.last_chunk().map(|word| u64::from_le_bytes(*word));
-    found.is_some_and(|found| found != old && found != new)
+    found.is_some_and(|found| Swap { at, old, new, found }.has_failed())
 }
 
 impl Ranks {

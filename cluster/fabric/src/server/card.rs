@@ -1,7 +1,7 @@
 //! A card says how to reach a process's server: addresses, a port, and the token that callers must
 //! know.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::null_mut;
 
@@ -44,13 +44,29 @@ impl Card {
     }
 
     /// The addresses at which the server may be reached, in the order in which to try them.
-    pub(crate) fn places(&self) -> impl Iterator<Item = SocketAddr> {
+    fn places(&self) -> impl Iterator<Item = SocketAddr> {
         let given = self.addresses.into_iter().map(Ipv6Addr::from);
         given.filter(|address| !address.is_unspecified()).map(|address| {
             let address =
                 address.to_ipv4_mapped().map_or(IpAddr::V6(address), |v4: Ipv4Addr| v4.into());
             SocketAddr::new(address, self.port)
         })
+    }
+
+    /// Calls `connect` with one address after another, until it succeeds.
+    ///
+    /// # Errors
+    ///
+    /// The error for the last address, or that there is none.
+    pub(crate) fn reach<T>(&self, connect: impl Fn(SocketAddr) -> io::Result<T>) -> io::Result<T> {
+        let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the server has no address");
+        for place in self.places() {
+            match connect(place) {
+                Ok(reached) => return Ok(reached),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     /// What a caller must know.

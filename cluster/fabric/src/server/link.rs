@@ -44,14 +44,7 @@ impl Link {
     ///
     /// If the server does not answer at any of its addresses.
     pub fn connect(card: &Card) -> io::Result<Link> {
-        let mut last = io::Error::new(ErrorKind::AddrNotAvailable, "the server has no address");
-        for place in card.places() {
-            match Link::connect_at(place, card) {
-                Ok(link) => return Ok(link),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
+        card.reach(|place| Link::connect_at(place, card))
     }
 
     fn connect_at(place: SocketAddr, card: &Card) -> io::Result<Link> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
+use syncline_fabric::end_with_parent;
 use syncline_fabric::host::Error;
 
 use super::unmodified;
@@ -91,10 +92,7 @@ impl Start {
         if rank > 0 {
             command.stdin(Stdio::null());
         }
-        let parent = std::process::id();
-        // SAFETY: between fork and exec, `end_with` only makes two system calls and allocates
-        // nothing.
-        unsafe { command.pre_exec(move || end_with(parent)) };
+        end_with_parent(&mut command);
         command
     }
 }
@@ -107,15 +105,4 @@ pub fn not_launched(bytes: usize, who: &str) -> impl FnOnce(Error) -> Failure {
         Error::Start(_) => Failure::new(CANNOT_RECORD, error),
         _ => Failure::new(RECORD_FAILED, error).hint(hint),
     }
-}
-
-/// Makes this process end when Syncline, its parent, ends.
-fn end_with(parent: u32) -> io::Result<()> {
-    use nix::sys::{prctl, signal::Signal};
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
-    // Syncline may have ended before the call above.
-    if nix::unistd::getppid().as_raw() as u32 != parent {
-        return Err(io::ErrorKind::BrokenPipe.into());
-    }
-    Ok(())
 }

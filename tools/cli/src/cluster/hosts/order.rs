@@ -9,8 +9,6 @@ use crate::cluster::start::Start;
 
 /// The version of the order, and of the line in which an agent says how it can be reached.
 pub const VERSION: u32 = 1;
-/// The begin of that line; the card follows as hexadecimal numbers.
-pub const READY: &str = "syncline-agent 1 ";
 /// An order is shorter than this many bytes.
 const LONGEST: u64 = 1 << 28;
 
@@ -59,9 +57,14 @@ impl Order {
     }
 }
 
+/// The begin of the line of a ready agent; the card follows as hexadecimal numbers.
+fn begin() -> String {
+    format!("syncline-agent {VERSION} ")
+}
+
 /// The card in the line of a ready agent; `None` if it is another line.
 pub fn card_of<const BYTES: usize>(line: &[u8]) -> Option<[u8; BYTES]> {
-    let digits = line.strip_prefix(READY.as_bytes())?.trim_ascii_end();
+    let digits = line.strip_prefix(begin().as_bytes())?.trim_ascii_end();
     let mut card = [0; BYTES];
     if digits.len() != 2 * BYTES {
         return None;
@@ -75,7 +78,7 @@ pub fn card_of<const BYTES: usize>(line: &[u8]) -> Option<[u8; BYTES]> {
 /// The line of a ready agent with this card.
 pub fn ready(card: &[u8]) -> String {
     let digits: String = card.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{READY}{digits}\n")
+    format!("{}{digits}\n", begin())
 }
 
 #[cfg(test)]
